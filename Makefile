@@ -1,0 +1,55 @@
+# The commands of daily work. Everything is built by CMake, with the presets of CMakePresets.json.
+
+JOBS ?= $(shell nproc)
+build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) -j $(JOBS)
+sources = $(shell find include src tests examples bench -name '*.[hic]pp' 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help deps build dev run test test-fast tsan asan clang package bench format lint clean
+
+help: ## List these targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+deps: ## Install the Debian packages that are missing; does nothing if all are there
+	@tools/deps build
+
+build: deps ## Build the library, the tests and the examples as users get them
+	@$(call build,release)
+
+dev: deps ## The same for daily work: debuggable, with the lock order checked
+	@$(call build,dev)
+
+run: build ## Build and run the first example, examples/burst
+	@build/release/examples/burst
+
+test: deps ## Everything: release, TSan, ASan and UBSan, clang, lint, packaging; ends with the counts
+	@tools/test
+
+test-fast: deps ## The release tests only: under a minute once built
+	@tools/test release
+
+tsan: deps ## The concurrent tests under ThreadSanitizer
+	@tools/test tsan
+
+asan: deps ## All tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@tools/test asan
+
+clang: deps ## Compile everything with clang 19; no warnings allowed
+	@tools/test clang
+
+package: build ## Use the library from outside, in every way we promise
+	@tests/package/run build/release
+
+bench: deps ## Build the benchmarks and their peers, then run them; options in BENCH="--quick"
+	@tools/deps bench
+	@$(call build,bench)
+	@bench/run $(BENCH)
+
+format: deps ## Format the C++ files in place
+	@clang-format-19 -i $(sources)
+
+lint: deps ## Check the formatting and the rules of CONTRIBUTING.md
+	@tools/lint
+
+clean: ## Delete everything that was built
+	@rm -rf build

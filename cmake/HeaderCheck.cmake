@@ -1,0 +1,16 @@
+# Compiles every header alone, included twice: each must bring what it needs, and only once.
+
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/include include/handoff/*.hpp)
+if(NOT headers)
+  return()
+endif()
+
+foreach(header IN LISTS headers)
+  string(REGEX REPLACE "\\.hpp$" ".cpp" unit ${PROJECT_BINARY_DIR}/header_check/${header})
+  file(CONFIGURE OUTPUT ${unit} CONTENT "#include <${header}>\n#include <${header}>\n")
+  list(APPEND units ${unit})
+endforeach()
+
+add_library(header_check OBJECT ${units})
+target_link_libraries(header_check PRIVATE handoff_testing)
+target_compile_options(header_check PRIVATE -O0)

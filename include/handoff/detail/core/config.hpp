@@ -1,0 +1,27 @@
+// Names the flavour of the library a translation unit is compiled for.
+//
+// Flavours differ in layout or behaviour, so each lives in an inline namespace of its own: mixing two
+// of them in one program is a link error instead of a crash.
+#pragma once
+
+#if defined(HANDOFF_CHECKED) && HANDOFF_CHECKED
+#if defined(HANDOFF_PORTABLE_PARK) && HANDOFF_PORTABLE_PARK
+#define HANDOFF_FLAVOUR v1_checked_portable
+#else
+#define HANDOFF_FLAVOUR v1_checked
+#endif
+#elif defined(HANDOFF_PORTABLE_PARK) && HANDOFF_PORTABLE_PARK
+#define HANDOFF_FLAVOUR v1_portable
+#else
+#define HANDOFF_FLAVOUR v1
+#endif
+
+namespace handoff::inline HANDOFF_FLAVOUR::detail {
+
+#if defined(HANDOFF_CHECKED) && HANDOFF_CHECKED
+inline constexpr bool checked_build = true;
+#else
+inline constexpr bool checked_build = false;
+#endif
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::detail

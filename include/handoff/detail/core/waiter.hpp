@@ -1,0 +1,142 @@
+// park: one waiter for threads and for coroutines, and the only place where the library waits.
+//
+// States, and who moves them:
+//
+//   preparing --owner--> parked          the last step before sleeping; fails if claimed meanwhile
+//   preparing | parked --claimer--> an outcome         one compare-and-swap; exactly one claimer wins
+//   woken --server--> served             somebody did the operation on the waiter's behalf
+//   woken | nudged | roused --owner--> preparing       the owner is up and looks again
+//
+// Rules that keep it safe:
+// - A claimer touches a waiter only under the lock of the list it found it on, from the stop callback
+//   or from the clock. The owner leaves only after it has unlinked itself under that lock and
+//   has taken back the callback and the timer, so the waiter outlives every claimer's use of it.
+// - Only a claimer that saw `parked` unparks, and it may do so after the lock is released: for a
+//   thread this needs the address alone.
+// - Stop callbacks claim and unpark, nothing else. They are never made or taken back under a lock:
+//   making one may run it at once, taking it back waits until it has run.
+// - Whoever goes from an outcome back to `preparing` must look at the stop_token and the deadline
+//   again: their one shot may have been spent on the state before.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <stop_token>
+
+#include "handoff/detail/core/atomic.hpp"
+#include "handoff/detail/core/clock_source.hpp"
+#include "handoff/detail/core/thread_info.hpp"
+#include "handoff/wait.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::detail {
+
+class Primitive;
+
+enum class WaitState : std::uint32_t {
+  preparing,           // The owner is running: about to wait, or up again and looking.
+  parked,              // The owner sleeps (or its coroutine is suspended).
+  woken,               // It was parked, and it is its turn.
+  nudged,              // It was preparing, and it is its turn: no need to sleep.
+  roused,              // Look again; it is everybody's turn (a close, a notify_all).
+  served,              // Another thread finished the operation for it.
+  served_in_its_turn,  // The same, after it was woken: it still holds what came with its turn.
+  timed_out,
+  stopped,
+};
+
+// Where and how a wait was called.
+struct WaitSite {
+  const char* operation;  // "take", "lock", ...; a string literal.
+  std::source_location where;
+};
+
+class Waiter;
+
+// What is left to do for a claimed waiter once the list's lock is released.
+class [[nodiscard]] Unpark {
+ public:
+  Unpark() = default;
+  explicit Unpark(Waiter& waiter);
+  void operator()() const;  // Does nothing if there was nobody to unpark.
+
+ private:
+  const void* word_ = nullptr;  // A sleeping thread: the address it sleeps on.
+  Waiter* waiter_ =
+      nullptr;  // A suspended coroutine: only its claimer may resume it, so it is alive.
+};
+
+// One thread's or one coroutine's wait. Lives in the frame that waits: no allocation.
+class Waiter {
+ public:
+  // How a coroutine is resumed: by handing it to its executor, never inline. Null for a thread.
+  using Resume = void (*)(Waiter&);
+
+  Waiter(const Wait& wait, WaitSite site, Resume resume = nullptr)
+      : wait_(wait), site_(site), resume_(resume), thread_(this_thread_id()) {}
+  ~Waiter() { disarm(); }
+  Waiter(const Waiter&) = delete;
+  Waiter& operator=(const Waiter&) = delete;
+
+  // -- For claimers ------------------------------------------------------------------------------
+
+  // Gives the waiter its turn: `woken` if it was parked, `nudged` if it was preparing. Returns false
+  // if somebody else has claimed it. `unpark` is to be called after the lock is released.
+  bool give_turn(Unpark& unpark);
+
+  // Claims it with an outcome that means the same whether or not it was parked yet.
+  bool claim(WaitState outcome, Unpark& unpark);
+
+  // Claims it as served. Only a waiter that sleeps or is being woken can be served: one that is
+  // preparing may be in the middle of the operation itself.
+  bool serve(Unpark& unpark);
+
+  // -- For the owner -----------------------------------------------------------------------------
+
+  // Connects the stop_token and, under a replaced clock, the deadline. Called once, without a lock,
+  // after the waiter is on its list.
+  void arm();
+
+  // True, with the refusal, if the wait is over anyway. To be asked before every park().
+  bool is_over(WaitState& outcome) const;
+
+  // Sleeps until claimed or until the deadline. Returns the outcome, never preparing or parked.
+  WaitState park();
+
+  // Back to preparing after `from`. Returns false if it was served meanwhile.
+  bool resume_looking(WaitState from);
+
+  WaitState state() const { return state_.load(acquire); }
+
+  // For a coroutine: the last step of await_suspend. If false the wait is over already, and the
+  // coroutine must not be suspended; if true nothing of it may be touched any more.
+  bool commit_to_suspend();
+
+  const WaitSite& site() const { return site_; }
+  ThreadId thread() const { return thread_; }
+  const Wait& wait() const { return wait_; }
+
+ private:
+  friend class Unpark;
+  struct StopClaim {
+    Waiter* waiter;
+    void operator()() const noexcept;
+  };
+  struct DeadlineTimer : Timer {
+    Waiter* waiter = nullptr;
+  };
+
+  void disarm();
+  static void fire(Timer& timer);
+
+  atomic<WaitState> state_{WaitState::preparing};
+  const Wait& wait_;
+  const WaitSite site_;
+  const Resume resume_;
+  const ThreadId thread_;
+  ClockSource* clock_ = nullptr;  // The replaced clock this wait was armed with, if any.
+  DeadlineTimer timer_;
+  std::optional<std::stop_callback<StopClaim>> on_stop_;
+};
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::detail

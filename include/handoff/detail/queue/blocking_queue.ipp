@@ -1,0 +1,463 @@
+// The bodies of BlockingQueue<T>. See queue.hpp for what they promise, queue_core.hpp for the invariants.
+#pragma once
+
+#include <algorithm>
+#include <new>
+
+namespace handoff::inline HANDOFF_FLAVOUR {
+
+// -- Operations that had to wait ------------------------------------------------------------------
+
+template <typename T>
+class BlockingQueue<T>::PutTurn final : public detail::Turnstile::Turn {
+ public:
+  PutTurn(BlockingQueue& queue, T& item) : queue_(queue), item_(item) {}
+
+  bool attempt() override {
+    tried_ = queue_.try_put(item_);
+    return tried_ != Tried::not_yet;
+  }
+  bool is_ready() const override { return queue_.size() < queue_.capacity_; }
+  std::uint64_t position() const override { return queue_.tail_.index(); }
+
+  // Called by another thread, which holds the tail lock. True if the slot was filled.
+  bool fill_for_owner(T* slot) noexcept {
+    try {
+      std::construct_at(slot, std::move(item_));
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+    tried_ = Tried::done;
+    return error_ == nullptr;
+  }
+
+  bool finish() {
+    if (error_) std::rethrow_exception(error_);
+    return tried_ == Tried::done;
+  }
+
+ private:
+  BlockingQueue& queue_;
+  T& item_;
+  Tried tried_ = Tried::not_yet;
+  std::exception_ptr error_;
+};
+
+template <typename T>
+class BlockingQueue<T>::TakeTurn final : public detail::Turnstile::Turn {
+ public:
+  explicit TakeTurn(BlockingQueue& queue) : queue_(queue) {}
+
+  bool attempt() override {
+    std::uint64_t head;
+    tried_ = queue_.lock_item(head);
+    if (tried_ == Tried::done) {
+      TakeOut out(queue_, head);
+      item_.emplace(out.item());
+    }
+    return tried_ != Tried::not_yet;
+  }
+  bool is_ready() const override { return queue_.size() > 0; }
+  std::uint64_t position() const override { return queue_.head_.index(); }
+
+  // Called by another thread, which holds the head lock.
+  void give_to_owner(T&& item) noexcept {
+    try {
+      item_.emplace(std::move(item));
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+    tried_ = Tried::done;
+  }
+
+  Result finish() {
+    if (error_) std::rethrow_exception(error_);
+    if (tried_ == Tried::closed) return std::unexpected(Refusal::closed);
+    return Result(std::in_place, std::move(*item_));
+  }
+
+ private:
+  BlockingQueue& queue_;
+  std::optional<T> item_;
+  Tried tried_ = Tried::not_yet;
+  std::exception_ptr error_;
+};
+
+// Takes one item out under the head lock: whether or not the move throws, the slot is emptied and the index moves on.
+template <typename T>
+class BlockingQueue<T>::TakeOut {
+ public:
+  TakeOut(BlockingQueue& queue, std::uint64_t head)
+      : queue_(queue), head_(head), slot_(queue.slots_.get() + queue.empty_position_) {}
+  ~TakeOut() {
+    std::destroy_at(slot_);
+    queue_.release_slots(head_);
+  }
+  TakeOut(const TakeOut&) = delete;
+  TakeOut& operator=(const TakeOut&) = delete;
+
+  T&& item() { return std::move(*slot_); }
+
+ private:
+  BlockingQueue& queue_;
+  const std::uint64_t head_;
+  T* const slot_;
+};
+
+// -- Construction ---------------------------------------------------------------------------------
+
+template <typename T>
+BlockingQueue<T>::BlockingQueue(QueueOptions options, OnDrop on_drop)
+    : QueueCore(options, sizeof(T)),
+      slots_(static_cast<T*>(::operator new(capacity_ * sizeof(T), std::align_val_t(alignof(T))))),
+      on_drop_(std::move(on_drop)) {
+  static_assert(std::is_move_constructible_v<T>, "items are moved in and out");
+  enter_if_named();
+}
+
+template <typename T>
+BlockingQueue<T>::~BlockingQueue() {
+  retire();
+  auto left = tail_.index() - head_.index();
+  for (auto position = empty_position_; left > 0; --left, position = wrapped(position + 1)) {
+    std::destroy_at(slots_.get() + position);
+  }
+}
+
+// -- Adding ---------------------------------------------------------------------------------------
+
+template <typename T>
+typename BlockingQueue<T>::Tried BlockingQueue<T>::try_put(T& item) {
+  while (true) {
+    const auto tail = tail_.lock();
+    if (closed_locked() || room_locked(tail) == 0) [[unlikely]] {
+      const auto tried = closed_locked() ? Tried::closed : Tried::not_yet;
+      tail_.unlock(tail);
+      return tried;
+    }
+    if (tail >= producers_.overtake_limit() && serve_producer(tail)) [[unlikely]]
+      continue;
+    if constexpr (std::is_nothrow_move_constructible_v<T>) {
+      std::construct_at(slots_.get() + fill_position_, std::move(item));
+    } else {
+      try {
+        std::construct_at(slots_.get() + fill_position_, std::move(item));
+      } catch (...) {
+        tail_.unlock(tail);
+        throw;
+      }
+    }
+    publish(tail);
+    return Tried::done;
+  }
+}
+
+template <typename T>
+typename BlockingQueue<T>::Added BlockingQueue<T>::put(T&& item, const Wait& wait,
+                                                       std::source_location where) {
+  if (wait.stop.stop_requested()) return refuse_add(Refusal::stopped);
+  const auto tried = try_put(item);
+  if (tried == Tried::done) [[likely]]
+    return {};
+  if (tried == Tried::closed) return refuse_add(Refusal::closed);
+  PutTurn turn(*this, item);
+  if (auto refusal = producers_.wait(turn, wait, {"put", where})) return refuse_add(*refusal);
+  if (!turn.finish()) return refuse_add(Refusal::closed);
+  return {};
+}
+
+template <typename T>
+typename BlockingQueue<T>::Added BlockingQueue<T>::offer(T&& item) {
+  const auto tried = try_put(item);
+  if (tried == Tried::done) [[likely]]
+    return {};
+  return refuse_add(tried == Tried::closed ? Refusal::closed : Refusal::full);
+}
+
+template <typename T>
+typename BlockingQueue<T>::Added BlockingQueue<T>::push(T&& item, const Wait& wait,
+                                                        std::source_location where) {
+  switch (when_full_) {
+    case WhenFull::block: return put(std::move(item), wait, where);
+    case WhenFull::reject: return offer(std::move(item));
+    case WhenFull::drop_oldest: return push_evicting(item);
+    case WhenFull::drop_newest: break;
+  }
+  const auto tried = try_put(item);
+  if (tried == Tried::done) return {};
+  if (tried == Tried::closed) return refuse_add(Refusal::closed);
+  dropped(item);
+  return std::unexpected(Refusal::full);
+}
+
+template <typename T>
+typename BlockingQueue<T>::Added BlockingQueue<T>::push_evicting(T& item) {
+  while (true) {
+    const auto tail = tail_.lock();
+    if (closed_locked()) {
+      tail_.unlock(tail);
+      return refuse_add(Refusal::closed);
+    }
+    std::optional<T> evicted;
+    bool served = false;
+    std::exception_ptr error;
+    try {
+      if (room_locked(tail) == 0) evicted = evict_locked(tail);
+      served = tail >= producers_.overtake_limit() && serve_producer(tail);
+      if (!served) {
+        std::construct_at(slots_.get() + fill_position_, std::move(item));
+        publish(tail);
+      }
+    } catch (...) {
+      tail_.unlock(tail);
+      error = std::current_exception();
+    }
+    if (evicted) dropped(*evicted);  // Whatever became of the new item, the old one is out.
+    if (error) std::rethrow_exception(error);
+    if (!served) return {};
+  }
+}
+
+// Takes out the oldest item, with the tail lock held; nothing if a consumer has made room meanwhile.
+template <typename T>
+std::optional<T> BlockingQueue<T>::evict_locked(std::uint64_t tail) {
+  const auto head = head_.lock();
+  if (tail - head < capacity_) {
+    head_.unlock(head);
+    head_seen_ = head;
+    return std::nullopt;
+  }
+  T* const slot = slots_.get() + empty_position_;
+  const auto finish = [&] {
+    std::destroy_at(slot);
+    release_evicted(head);
+  };
+  try {
+    std::optional<T> evicted(std::move(*slot));
+    finish();
+    return evicted;
+  } catch (...) {
+    finish();
+    drops_.note_drop();
+    throw;
+  }
+}
+
+template <typename T>
+void BlockingQueue<T>::dropped(T& item) {
+  drops_.note_drop();
+  if (on_drop_) on_drop_(item);
+}
+
+template <typename T>
+std::size_t BlockingQueue<T>::try_put_some(std::span<T> items, Tried& tried) {
+  const auto tail = tail_.lock();
+  const auto count = closed_locked() ? 0 : std::min(items.size(), room_locked(tail));
+  // A sleeper whose turn has come is served by the single put that follows.
+  if (count == 0 || tail >= producers_.overtake_limit()) {
+    tried = closed_locked() ? Tried::closed : Tried::not_yet;
+    tail_.unlock(tail);
+    return 0;
+  }
+  std::size_t filled = 0;
+  try {
+    for (auto position = fill_position_; filled < count;
+         ++filled, position = wrapped(position + 1)) {
+      std::construct_at(slots_.get() + position, std::move(items[filled]));
+    }
+  } catch (...) {
+    publish(tail, filled);
+    tried = Tried::not_yet;  // The single put that follows meets the exception and reports it.
+    return filled;
+  }
+  publish(tail, filled);
+  tried = Tried::done;
+  return filled;
+}
+
+template <typename T>
+PutAll BlockingQueue<T>::put_all(std::span<T> items, const Wait& wait, std::source_location where) {
+  PutAll result;
+  while (result.accepted < items.size()) {
+    if (wait.stop.stop_requested()) {
+      result.refusal = refuse_add(Refusal::stopped).error();
+      return result;
+    }
+    Tried tried;
+    result.accepted += try_put_some(items.subspan(result.accepted), tried);
+    if (result.accepted == items.size()) break;
+    try {
+      if (auto put_one = put(std::move(items[result.accepted]), wait, where); !put_one) {
+        result.refusal = put_one.error();
+        return result;
+      }
+    } catch (...) {
+      result.error = std::current_exception();
+      return result;
+    }
+    ++result.accepted;
+  }
+  return result;
+}
+
+// Fills the slot at the tail with the item of the producer that has waited longest. True if it had
+// one: the lock is released then, and the caller starts again.
+template <typename T>
+bool BlockingQueue<T>::serve_producer(std::uint64_t tail) {
+  bool filled = false;
+  const bool served = producers_.serve_front([&](detail::Turnstile::Turn& turn) {
+    filled = static_cast<PutTurn&>(turn).fill_for_owner(slots_.get() + fill_position_);
+  });
+  if (filled) {
+    publish(tail);
+  } else if (served) {
+    tail_.unlock(tail);
+  }
+  return served;
+}
+
+// -- Taking ---------------------------------------------------------------------------------------
+
+template <typename T>
+typename BlockingQueue<T>::Tried BlockingQueue<T>::lock_item(std::uint64_t& index) {
+  while (true) {
+    index = head_.lock();
+    bool closed = false;
+    if (!has_item_locked(index, closed)) [[unlikely]] {
+      head_.unlock(index);
+      return closed ? Tried::closed : Tried::not_yet;
+    }
+    if (index >= consumers_.overtake_limit() && serve_consumer(index)) [[unlikely]]
+      continue;
+    return Tried::done;
+  }
+}
+
+template <typename T>
+typename BlockingQueue<T>::Result BlockingQueue<T>::take(const Wait& wait,
+                                                         std::source_location where) {
+  if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
+  std::uint64_t head;
+  const auto tried = lock_item(head);
+  if (tried == Tried::done) [[likely]] {
+    TakeOut out(*this, head);
+    return Result(std::in_place, out.item());
+  }
+  if (tried == Tried::closed) return std::unexpected(Refusal::closed);
+  TakeTurn turn(*this);
+  if (auto refusal = consumers_.wait(turn, wait, {"take", where})) return std::unexpected(*refusal);
+  return turn.finish();
+}
+
+template <typename T>
+typename BlockingQueue<T>::Result BlockingQueue<T>::poll() {
+  std::uint64_t head;
+  const auto tried = lock_item(head);
+  if (tried == Tried::done) [[likely]] {
+    TakeOut out(*this, head);
+    return Result(std::in_place, out.item());
+  }
+  return std::unexpected(tried == Tried::closed ? Refusal::closed : Refusal::empty);
+}
+
+template <typename T>
+std::size_t BlockingQueue<T>::try_take_some(std::vector<T>& items, std::size_t max) {
+  std::uint64_t head;
+  if (max == 0 || lock_item(head) != Tried::done) return 0;
+  // Another look at the tail: there may be more than when it was last seen.
+  if (tail_seen_ - head < max) tail_seen_ = tail_.index();
+  const auto count = std::min<std::size_t>(max, static_cast<std::size_t>(tail_seen_ - head));
+  auto position = empty_position_;
+  for (std::size_t i = 0; i < count; ++i, position = wrapped(position + 1)) {
+    T* const slot = slots_.get() + position;
+    items.push_back(std::move(*slot));  // Room is reserved, and the move cannot throw.
+    std::destroy_at(slot);
+  }
+  release_slots(head, count);
+  return count;
+}
+
+template <typename T>
+std::expected<std::vector<T>, Refusal> BlockingQueue<T>::take_some(std::size_t max,
+                                                                   const Wait& wait,
+                                                                   std::source_location where) {
+  std::vector<T> items;
+  if (max == 0) return items;
+  max = std::min(max, capacity_);
+  if constexpr (std::is_nothrow_move_constructible_v<T>) {
+    if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
+    items.reserve(std::min(max, std::max<std::size_t>(size(), 1)));
+    if (try_take_some(items, items.capacity()) > 0) return items;
+  } else {
+    items.reserve(1);
+  }
+  auto first = take(wait, where);
+  if (!first) return std::unexpected(first.error());
+  items.push_back(std::move(*first));
+  return items;
+}
+
+template <typename T>
+std::vector<T> BlockingQueue<T>::drain()
+  requires std::is_nothrow_move_constructible_v<T>
+{
+  std::vector<T> items;
+  items.reserve(size());
+  while (true) {
+    // Memory first, items then: running out of it must not lose one.
+    if (items.size() == items.capacity())
+      items.reserve(items.size() + std::max<std::size_t>(size(), 1));
+    if (try_take_some(items, items.capacity() - items.size()) == 0) return items;
+  }
+}
+
+template <typename T>
+template <typename Sink>
+std::size_t BlockingQueue<T>::drain(Sink sink) {
+  for (std::size_t count = 0;; ++count) {
+    auto item = poll();
+    if (!item) return count;
+    sink(std::move(*item));
+  }
+}
+
+// Takes the oldest item for the consumer that has waited longest. True if there was one: the lock is released
+// then, and the caller starts again.
+template <typename T>
+bool BlockingQueue<T>::serve_consumer(std::uint64_t head) {
+  T* const slot = slots_.get() + empty_position_;
+  if (!consumers_.serve_front([&](detail::Turnstile::Turn& turn) {
+        static_cast<TakeTurn&>(turn).give_to_owner(std::move(*slot));
+      })) {
+    return false;
+  }
+  std::destroy_at(slot);
+  release_slots(head);
+  return true;
+}
+
+// -- Range-for ------------------------------------------------------------------------------------
+
+template <typename T>
+class BlockingQueue<T>::Iterator {
+ public:
+  using value_type = T;
+  using difference_type = std::ptrdiff_t;
+  using iterator_concept = std::input_iterator_tag;
+
+  explicit Iterator(BlockingQueue& queue) : queue_(&queue) { ++*this; }
+  T& operator*() const { return *item_; }
+  Iterator& operator++() {
+    item_.reset();
+    if (auto next = queue_->take()) item_.emplace(std::move(*next));
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  friend bool operator==(const Iterator& it, std::default_sentinel_t) { return !it.item_; }
+
+ private:
+  BlockingQueue* queue_;
+  mutable std::optional<T> item_;
+};
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR

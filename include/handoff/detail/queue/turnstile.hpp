@@ -1,0 +1,103 @@
+// One side of a queue: where its producers, or its consumers, wait their turn.
+//
+// Waking a thread costs a thousand times what a hand-over does, so the wake policy decides the
+// speed of a queue: at most one waiter of a side is on its way at a time. It holds the token. It does
+// what it came for, lets the token go and, if there is more to do, wakes the next.
+//
+// hint   = some | token         some: the list is not empty.  token: somebody is on its way.
+// notify = after publishing: if hint is exactly `some`, take the token and give the front its turn.
+// wait   = link, set `some`; look again; park.     (Publisher: publish, then read hint. Waiter: write hint,
+//          then look. Both sequentially consistent, so one of the two sees the other.)
+//
+// Order among waiters, which is the promise of every queue that stands on this:
+// - They are woken first come, first served, and keep their place until they leave.
+// - One that runs may overtake those who sleep: that is what makes a queue fast. But a sleeper that
+//   has been overtaken `max_overtakes` times, or has lost `max_lost_turns` turns (it was woken, and what it
+//   was woken for had gone), is next: any later operation of that side, waiting or not, first does the sleeper's
+//   operation for it (serve_front) and then its own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "handoff/detail/core/primitive.hpp"
+#include "handoff/detail/core/wait_list.hpp"
+#include "handoff/refusal.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::detail {
+
+class Turnstile {
+ public:
+  static constexpr std::uint64_t max_overtakes = 1 << 20;
+  static constexpr std::uint32_t max_lost_turns = 4;
+
+  // An operation that has to wait, as the turnstile sees it.
+  class Turn {
+   public:
+    // Tries the operation. True once it is finished, done or refused for good. May throw.
+    virtual bool attempt() = 0;
+    // Whether an operation of this side could go on now: somebody else should be woken.
+    virtual bool is_ready() const = 0;
+    // How many operations of this side have been done so far.
+    virtual std::uint64_t position() const = 0;
+
+   protected:
+    ~Turn() = default;
+  };
+
+  explicit Turnstile(Primitive& subject) : subject_(subject) {}
+
+  // To be asked after publishing something that a waiter of this side may want.
+  bool someone_sleeps() const { return hint_.load(seq_cst) == some; }
+  void notify();
+  // Everybody looks again: the queue has closed.
+  void rouse_all();
+
+  // Waits until turn.attempt() has succeeded or somebody has served it; the caller has tried once.
+  // A refusal means that the wait ended first.
+  std::optional<Refusal> wait(Turn& turn, const Wait& wait, WaitSite site);
+
+  // From this position on, an operation of this side must try serve_front() first. Relaxed: a late look lets one more
+  // operation overtake, no more.
+  std::uint64_t overtake_limit() const { return overtake_limit_.load(relaxed); }
+
+  // Calls give(turn) for the waiter at the front, if it sleeps or is being woken, and lets it go.
+  // `give` must not throw and must not touch this turnstile. False if the front is up and looking for itself.
+  template <typename Give>
+  bool serve_front(Give give);
+
+  WaitTotals totals() const { return list_.totals(); }
+  void report(std::vector<WaitInfo>& waits) const { list_.report(subject_, waits); }
+
+ private:
+  class Visit;
+  static constexpr std::uint32_t some = 1;
+  static constexpr std::uint32_t token = 2;
+
+  bool try_take_token();
+  void link(Link& link, std::uint64_t ticket);
+  void unlink_locked(Link& link);
+  void refresh_limit_locked();
+
+  alignas(cache_line) atomic<std::uint32_t> hint_{0};
+  atomic<std::uint64_t> overtake_limit_{UINT64_MAX};
+  Primitive& subject_;
+  alignas(cache_line) WaitList list_;
+};
+
+template <typename Give>
+bool Turnstile::serve_front(Give give) {
+  Unpark unpark;
+  {
+    SmallGuard guard(list_.lock());
+    Link* const front = list_.front_locked();
+    if (front == nullptr || !front->waiter->serve(unpark)) return false;
+    // Under the lock: the waiter cannot leave before it has what it came for.
+    give(*static_cast<Turn*>(front->cell));
+    unlink_locked(*front);
+  }
+  unpark();
+  return true;
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::detail

@@ -1,0 +1,105 @@
+// The registry behind waits() and snapshot(): every primitive that has a name or was waited for.
+//
+// Invariant: an entered primitive is on exactly one shard's list until retire() has returned, and
+// a walk holds that shard's lock, so a primitive is never described while it is being destroyed.
+// Lock order: a shard's lock, then a wait list's; never the other way round.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "handoff/detail/core/assert.hpp"
+#include "handoff/detail/core/primitive.hpp"
+#include "handoff/detail/core/small_lock.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR {
+
+namespace detail {
+
+class Registry {
+ public:
+  static Registry& instance() {
+    static auto* const registry = new Registry;  // Outlives primitives with static storage.
+    return *registry;
+  }
+
+  void enter(Primitive& primitive) {
+    Shard& shard = shard_of(primitive);
+    SmallGuard guard(shard.lock);
+    if (primitive.entered_.load(relaxed)) return;        // Under the lock that orders it.
+    primitive.id_ = last_id_.fetch_add(1, relaxed) + 1;  // Only uniqueness matters.
+    primitive.next_ = shard.front;
+    if (shard.front != nullptr) shard.front->previous_ = &primitive;
+    shard.front = &primitive;
+    primitive.entered_.store(true, release);  // Pairs with the acquire in enter_registry().
+  }
+
+  void leave(Primitive& primitive) {
+    Shard& shard = shard_of(primitive);
+    SmallGuard guard(shard.lock);
+    if (!primitive.entered_.load(relaxed)) return;
+    (primitive.previous_ == nullptr ? shard.front : primitive.previous_->next_) = primitive.next_;
+    if (primitive.next_ != nullptr) primitive.next_->previous_ = primitive.previous_;
+    primitive.entered_.store(false, relaxed);
+  }
+
+  template <typename Visit>
+  void for_each(Visit visit) {
+    for (Shard& shard : shards_) {
+      SmallGuard guard(shard.lock);
+      for (Primitive* each = shard.front; each != nullptr; each = each->next_) visit(*each);
+    }
+  }
+
+ private:
+  struct alignas(cache_line) Shard {
+    SmallLock lock;
+    Primitive* front = nullptr;
+  };
+
+  // By address: a primitive needs no field to remember its shard.
+  Shard& shard_of(const Primitive& primitive) {
+    const auto address = reinterpret_cast<std::uintptr_t>(&primitive);
+    return shards_[(address >> 6) * 0x9e3779b97f4a7c15ULL >> 59];
+  }
+
+  std::array<Shard, 32> shards_;
+  atomic<std::uint64_t> last_id_{0};
+};
+
+Primitive::~Primitive() { HANDOFF_ASSERT(!entered_.load(relaxed)); }
+
+void Primitive::enter_slow() { Registry::instance().enter(*this); }
+
+void Primitive::retire() {
+  // Nobody may wait for a primitive whose destructor has begun, so this cannot miss a late entry.
+  if (entered_.load(acquire)) Registry::instance().leave(*this);
+}
+
+std::string Primitive::display_name() const {
+  return is_named() ? name_ : fmt::format("{}#{}", kind_, id_);
+}
+
+std::string Primitive::label() const {
+  return is_named() ? fmt::format("{} \"{}\"", kind_, name_) : display_name();
+}
+
+}  // namespace detail
+
+std::vector<NamedStats> snapshot() {
+  std::vector<NamedStats> all;
+  detail::Registry::instance().for_each([&](const detail::Primitive& each) {
+    all.push_back({.kind = each.kind(), .name = each.display_name(), .stats = each.stats()});
+  });
+  return all;
+}
+
+std::vector<WaitInfo> waits() {
+  std::vector<WaitInfo> all;
+  detail::Registry::instance().for_each(
+      [&](const detail::Primitive& each) { each.report_waits(all); });
+  std::ranges::stable_sort(all, {}, &WaitInfo::since);
+  return all;
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR

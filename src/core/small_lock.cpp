@@ -1,0 +1,23 @@
+#include "handoff/detail/core/small_lock.hpp"
+
+#include "handoff/detail/core/futex.hpp"
+#include "handoff/detail/core/spin.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::detail {
+
+void SmallLock::lock_contended() {
+  if (spinning_pays()) {
+    for (int i = 0; i < 40; ++i) {
+      cpu_relax();
+      if (word_.load(relaxed) == free && try_lock()) return;
+    }
+  }
+  // Whoever has slept takes the lock as "with sleepers": others may still sleep. Pairs with the release in unlock().
+  while (word_.exchange(held_with_sleepers, acquire) != free) {
+    futex_wait(word_, held_with_sleepers, TimePoint::max());
+  }
+}
+
+void SmallLock::wake_sleeper() { futex_wake_one(&word_); }
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::detail

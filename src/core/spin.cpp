@@ -1,0 +1,39 @@
+#include "handoff/detail/core/spin.hpp"
+
+#include <thread>
+
+#include "handoff/detail/core/small_lock.hpp"
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+namespace handoff::inline HANDOFF_FLAVOUR::detail {
+
+namespace {
+
+unsigned usable_cores() {
+#if defined(__linux__)
+  cpu_set_t allowed;  // A process may be held to fewer cores than the machine has.
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
+    return static_cast<unsigned>(CPU_COUNT(&allowed));
+  }
+#endif
+  return std::thread::hardware_concurrency();
+}
+
+}  // namespace
+
+bool spinning_pays() {
+  static const bool pays = usable_cores() > 1;
+  return pays;
+}
+
+void spin_for(Duration time) {
+  // The real clock: a manual one would never get there.
+  const auto end = std::chrono::steady_clock::now() + time;
+  do {
+    for (int i = 0; i < 8; ++i) cpu_relax();
+  } while (std::chrono::steady_clock::now() < end);
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::detail

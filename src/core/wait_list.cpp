@@ -1,0 +1,53 @@
+#include "handoff/detail/core/wait_list.hpp"
+
+#include "handoff/detail/core/assert.hpp"
+#include "handoff/detail/core/primitive.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::detail {
+
+WaitList::~WaitList() {
+  // Destroying what somebody still waits for is a broken contract: the waiter would touch freed memory.
+  HANDOFF_ASSERT(front_ == nullptr);
+}
+
+void WaitList::push_back_locked(Link& link) {
+  link.since = now();
+  link.previous = back_;
+  link.next = nullptr;
+  (back_ == nullptr ? front_ : back_->next) = &link;
+  back_ = &link;
+  link.linked = true;
+  ++size_;
+  ++waits_;
+}
+
+void WaitList::unlink_locked(Link& link) {
+  if (!link.linked) return;
+  (link.previous == nullptr ? front_ : link.previous->next) = link.next;
+  (link.next == nullptr ? back_ : link.next->previous) = link.previous;
+  link.linked = false;
+  --size_;
+  blocked_ += now() - link.since;
+}
+
+WaitTotals WaitList::totals() const {
+  SmallGuard guard(lock_);
+  return {.waiting = size_, .waits = waits_, .blocked = blocked_};
+}
+
+void WaitList::report(const Primitive& subject, std::vector<WaitInfo>& waits) const {
+  SmallGuard guard(lock_);
+  for (const Link* link = front_; link != nullptr; link = link->next) {
+    const Waiter& waiter = *link->waiter;
+    const ThreadId holder = subject.holder();
+    waits.push_back({.thread = thread_name(waiter.thread()),
+                     .operation = waiter.site().operation,
+                     .kind = subject.kind(),
+                     .name = subject.display_name(),
+                     .held_by = holder == no_thread ? std::string() : thread_name(holder),
+                     .where = waiter.site().where,
+                     .since = link->since});
+  }
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::detail

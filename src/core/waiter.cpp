@@ -1,0 +1,129 @@
+#include "handoff/detail/core/waiter.hpp"
+
+#include "handoff/detail/core/assert.hpp"
+#include "handoff/detail/core/futex.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::detail {
+
+// The futex word is the state itself: a claim and the change a sleeper looks for are one store.
+static_assert(sizeof(atomic<WaitState>) == sizeof(atomic<std::uint32_t>));
+
+namespace {
+atomic<std::uint32_t>& as_word(atomic<WaitState>& state) {
+  return reinterpret_cast<atomic<std::uint32_t>&>(state);
+}
+}  // namespace
+
+Unpark::Unpark(Waiter& waiter)
+    : word_(waiter.resume_ == nullptr ? &waiter.state_ : nullptr),
+      waiter_(waiter.resume_ == nullptr ? nullptr : &waiter) {}
+
+void Unpark::operator()() const {
+  if (word_ != nullptr) futex_wake_one(word_);
+  if (waiter_ != nullptr) waiter_->resume_(*waiter_);
+}
+
+bool Waiter::give_turn(Unpark& unpark) {
+  auto seen = WaitState::parked;
+  // acq_rel here and below: what the claimer did is seen by the owner, and the other way round.
+  if (state_.compare_exchange_strong(seen, WaitState::woken, acq_rel)) {
+    unpark = Unpark(*this);
+    return true;
+  }
+  if (seen != WaitState::preparing) return false;
+  if (state_.compare_exchange_strong(seen, WaitState::nudged, acq_rel)) return true;
+  // The owner may have parked in between; nothing else leads from preparing to parked.
+  if (seen != WaitState::parked) return false;
+  return give_turn(unpark);
+}
+
+bool Waiter::claim(WaitState outcome, Unpark& unpark) {
+  auto seen = state_.load(relaxed);
+  while (seen == WaitState::preparing || seen == WaitState::parked) {
+    if (!state_.compare_exchange_weak(seen, outcome, acq_rel, relaxed)) continue;
+    if (seen == WaitState::parked) unpark = Unpark(*this);
+    return true;
+  }
+  return false;
+}
+
+bool Waiter::serve(Unpark& unpark) {
+  auto seen = state_.load(relaxed);
+  while (seen == WaitState::parked || seen == WaitState::woken) {
+    const bool sleeps = seen == WaitState::parked;
+    const auto outcome = sleeps ? WaitState::served : WaitState::served_in_its_turn;
+    if (!state_.compare_exchange_weak(seen, outcome, acq_rel, relaxed)) continue;
+    if (sleeps) unpark = Unpark(*this);  // One that was woken is being unparked by its waker.
+    return true;
+  }
+  return false;
+}
+
+void Waiter::arm() {
+  if (!wait_.deadline.is_never()) {
+    clock_ = installed_clock();
+    if (clock_ != nullptr) {
+      timer_.due = wait_.deadline.when();
+      timer_.fire = &Waiter::fire;
+      timer_.waiter = this;
+      clock_->arm(timer_);
+    }
+  }
+  if (wait_.stop.stop_possible()) on_stop_.emplace(wait_.stop, StopClaim{this});
+}
+
+void Waiter::disarm() {
+  on_stop_.reset();
+  if (clock_ != nullptr) clock_->disarm(timer_);
+}
+
+void Waiter::StopClaim::operator()() const noexcept {
+  Unpark unpark;
+  if (waiter->claim(WaitState::stopped, unpark)) unpark();
+}
+
+void Waiter::fire(Timer& timer) {
+  Unpark unpark;
+  if (static_cast<DeadlineTimer&>(timer).waiter->claim(WaitState::timed_out, unpark)) unpark();
+}
+
+bool Waiter::is_over(WaitState& outcome) const {
+  if (wait_.stop.stop_requested()) {
+    outcome = WaitState::stopped;
+    return true;
+  }
+  if (wait_.deadline.has_passed()) {
+    outcome = WaitState::timed_out;
+    return true;
+  }
+  return false;
+}
+
+bool Waiter::commit_to_suspend() {
+  auto expected = WaitState::preparing;
+  return state_.compare_exchange_strong(expected, WaitState::parked, acq_rel);
+}
+
+WaitState Waiter::park() {
+  if (!commit_to_suspend()) return state_.load(acquire);
+  const auto deadline = clock_ == nullptr ? wait_.deadline.when() : TimePoint::max();
+  while (true) {
+    const bool in_time =
+        futex_wait(as_word(state_), static_cast<std::uint32_t>(WaitState::parked), deadline);
+    auto seen = state_.load(acquire);  // Pairs with the claimer's acq_rel.
+    if (seen != WaitState::parked) return seen;
+    if (in_time) continue;
+    if (state_.compare_exchange_strong(seen, WaitState::timed_out, acq_rel)) {
+      return WaitState::timed_out;
+    }
+    return seen;
+  }
+}
+
+bool Waiter::resume_looking(WaitState from) {
+  if (state_.compare_exchange_strong(from, WaitState::preparing, acq_rel)) return true;
+  HANDOFF_ASSERT(from == WaitState::served_in_its_turn);
+  return false;
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::detail

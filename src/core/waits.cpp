@@ -1,0 +1,57 @@
+#include "handoff/waits.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+namespace handoff::inline HANDOFF_FLAVOUR {
+
+namespace {
+
+constexpr std::size_t columns = 6;
+using Row = std::array<std::string, columns>;
+
+std::string for_people(Duration time) {
+  const double seconds = std::chrono::duration<double>(time).count();
+  if (seconds >= 100) return fmt::format("{:.0f} s", seconds);
+  if (seconds >= 1) return fmt::format("{:.1f} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.0f} ms", seconds * 1e3);
+  return fmt::format("{:.0f} us", std::max(0.0, seconds * 1e6));
+}
+
+std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+Row to_row(const WaitInfo& wait, TimePoint at) {
+  const bool unnamed = wait.name.starts_with(wait.kind + "#");
+  return {wait.thread,
+          wait.operation,
+          unnamed ? wait.name : fmt::format("{} \"{}\"", wait.kind, wait.name),
+          for_people(at - wait.since),
+          fmt::format("{}:{}", last_part(wait.where.file_name()), wait.where.line()),
+          wait.held_by};
+}
+
+}  // namespace
+
+std::string to_table(const std::vector<WaitInfo>& waits) {
+  if (waits.empty()) return "nobody waits\n";
+  std::vector<Row> rows{{"thread", "waits to", "on", "for", "at", "held by"}};
+  const auto at = now();
+  for (const WaitInfo& wait : waits) rows.push_back(to_row(wait, at));
+
+  std::array<std::size_t, columns> widths{};
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < columns; ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string table;
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < columns; ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    line.resize(line.find_last_not_of(' ') + 1);
+    table += line + '\n';
+  }
+  return table;
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR
