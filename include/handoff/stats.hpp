@@ -40,7 +40,7 @@ struct NamedStats {
   Stats stats;
 };
 
-// The stats of every primitive that has a name or has ever been waited for. Order is not specified.
+// The stats of every primitive that has a name or has ever been waited for, by name.
 std::vector<NamedStats> snapshot();
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR

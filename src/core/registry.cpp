@@ -77,7 +77,8 @@ void Primitive::retire() {
 }
 
 std::string Primitive::display_name() const {
-  return is_named() ? name_ : fmt::format("{}#{}", kind_, id_);
+  if (is_named()) return name_;
+  return id_ == 0 ? fmt::format("an unnamed {}", kind_) : fmt::format("{}#{}", kind_, id_);
 }
 
 std::string Primitive::label() const {
@@ -91,6 +92,7 @@ std::vector<NamedStats> snapshot() {
   detail::Registry::instance().for_each([&](const detail::Primitive& each) {
     all.push_back({.kind = each.kind(), .name = each.display_name(), .stats = each.stats()});
   });
+  std::ranges::sort(all, {}, &NamedStats::name);
   return all;
 }
 
@@ -98,7 +100,7 @@ std::vector<WaitInfo> waits() {
   std::vector<WaitInfo> all;
   detail::Registry::instance().for_each(
       [&](const detail::Primitive& each) { each.report_waits(all); });
-  std::ranges::stable_sort(all, {}, &WaitInfo::since);
+  std::ranges::sort(all, {}, &WaitInfo::since);
   return all;
 }
 
