@@ -1,0 +1,3 @@
+module handoff/bench
+
+go 1.19

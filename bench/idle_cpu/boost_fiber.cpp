@@ -1,0 +1,6 @@
+// Boost.Fiber buffered_channel, used across threads.
+#include "../support/queues/boost_fiber.hpp"
+
+#include "workload.hpp"
+
+int main(int argc, char** argv) { return bench::idle_cpu<bench::BoostFiberQueue>(argc, argv); }

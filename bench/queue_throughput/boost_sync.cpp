@@ -1,0 +1,8 @@
+// Boost sync_bounded_queue.
+#include "../support/queues/boost_sync.hpp"
+
+#include "workload.hpp"
+
+int main(int argc, char** argv) {
+  return bench::queue_throughput<bench::BoostSyncQueue>(argc, argv);
+}

@@ -1,0 +1,8 @@
+// handoff::BlockingQueue with a stop token and a deadline on every call.
+#include "../support/queues/handoff_stop_deadline.hpp"
+
+#include "workload.hpp"
+
+int main(int argc, char** argv) {
+  return bench::queue_throughput<bench::HandoffStopDeadlineQueue>(argc, argv);
+}

@@ -1,0 +1,8 @@
+// moodycamel BlockingConcurrentQueue, bounded by its LightweightSemaphore.
+#include "../support/queues/moodycamel.hpp"
+
+#include "workload.hpp"
+
+int main(int argc, char** argv) {
+  return bench::queue_throughput<bench::MoodycamelQueue>(argc, argv);
+}
