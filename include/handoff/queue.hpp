@@ -169,6 +169,10 @@ class BlockingQueue final : private detail::QueueCore {
   class PutTurn;
   class TakeTurn;
   class TakeOut;
+  struct Evicted {
+    std::optional<T> item = {};
+    bool is_gone = false;  // Also if its move threw: there is no item then.
+  };
 
   Tried try_put(T& item);
   std::size_t try_put_some(std::span<T> items, Tried& tried);
@@ -176,16 +180,19 @@ class BlockingQueue final : private detail::QueueCore {
   // Done: the consumers' side is locked at `index`, and the item there is the caller's to take out.
   Tried lock_item(std::uint64_t& index);
   std::size_t try_take_some(std::vector<T>& items, std::size_t max);
-  std::optional<T> evict_locked(std::uint64_t tail);
-  bool serve_producer(std::uint64_t tail);
-  bool serve_consumer(std::uint64_t head);
+  void evict_locked(std::uint64_t tail, Evicted& evicted);
+  // Kept out of line, so that the operations that need neither stay small.
+  [[gnu::noinline]] bool serve_producer(std::uint64_t tail);
+  [[gnu::noinline]] bool serve_consumer(std::uint64_t head);
+  [[gnu::noinline]] Added put_waiting(T& item, const Wait& wait, std::source_location where);
+  [[gnu::noinline]] Result take_waiting(const Wait& wait, std::source_location where);
   void dropped(T& item);
 
   struct FreeSlots {
     void operator()(T* slots) const { ::operator delete(slots, std::align_val_t(alignof(T))); }
   };
 
-  const std::unique_ptr<T, FreeSlots> slots_;
+  alignas(detail::cache_line) const std::unique_ptr<T, FreeSlots> slots_;
   const OnDrop on_drop_;
 };
 

@@ -25,9 +25,9 @@ QueueCore::QueueCore(const QueueOptions& options, std::size_t item_size)
     : Primitive("BlockingQueue", options.name),
       capacity_(checked_capacity(options.capacity, item_size)),
       when_full_(options.when_full),
-      drops_(*this),
       producers_(*this),
-      consumers_(*this) {}
+      consumers_(*this),
+      drops_(*this) {}
 
 void QueueCore::close() {
   const auto tail = tail_.lock();

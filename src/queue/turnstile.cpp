@@ -1,6 +1,8 @@
 #include "handoff/detail/queue/turnstile.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "handoff/detail/core/assert.hpp"
 #include "handoff/detail/core/spin.hpp"
@@ -10,10 +12,15 @@ namespace handoff::inline HANDOFF_FLAVOUR::detail {
 using namespace std::chrono_literals;
 
 namespace {
-// How long the one that holds the token looks away before it looks again. Looking at once would find one
+// How long the one that spins looks away before it looks again. Looking at once would find one
 // item, take it, and be back: a pause lets a batch form, and costs less than a sleep and a wake.
 constexpr Duration look_away = 4us;
 constexpr int looks_before_sleep = 2;
+
+// Spinning is worth it only while the other side runs on another core. Each success earns credit, each failure
+// costs some; without credit, one wait in so many tries again.
+constexpr std::int32_t most_credit = 8;
+constexpr std::int32_t waits_until_next_try = 16;
 }  // namespace
 
 // A waiter's stay at the turnstile. However it ends, by success, refusal or a throwing attempt, the
@@ -33,10 +40,13 @@ class Turnstile::Visit {
   std::optional<Refusal> sleep();
 
  private:
-  void drop_token() {
-    if (!has_token_) return;
-    has_token_ = false;
-    turnstile_.hint_.fetch_and(~token, seq_cst);
+  // From now on others are not woken for what is published: we see to it, or to it that somebody does.
+  void hold(std::uint32_t bit) {
+    held_ |= bit;
+    owes_a_look_ = true;
+  }
+  void let_go() {
+    if (held_ != 0) turnstile_.hint_.fetch_and(~std::exchange(held_, 0), seq_cst);
   }
   void lose_turn();
 
@@ -44,7 +54,8 @@ class Turnstile::Visit {
   Turn& turn_;
   Waiter waiter_;
   Link link_;
-  bool has_token_ = false;
+  std::uint32_t held_ = 0;     // token, spinner or both.
+  bool owes_a_look_ = false;  // Something may have been published while we held it, for others too.
   bool was_linked_ = false;
 };
 
@@ -57,21 +68,28 @@ Turnstile::Visit::~Visit() {
   const auto state = waiter_.state();
   if (state == WaitState::woken || state == WaitState::nudged ||
       state == WaitState::served_in_its_turn) {
-    has_token_ = true;
+    hold(token);
   }
-  if (!has_token_) return;
-  drop_token();
-  // What was published while we held the token woke nobody: look on behalf of the next.
-  if (turn_.is_ready() && turnstile_.someone_sleeps()) turnstile_.notify();
+  let_go();
+  if (owes_a_look_ && turn_.is_ready() && turnstile_.someone_sleeps()) turnstile_.notify();
 }
 
 bool Turnstile::Visit::spin() {
-  if (!spinning_pays() || !turnstile_.try_take_token()) return false;
-  has_token_ = true;
+  if (!spinning_pays() || !turnstile_.try_become_spinner()) return false;
+  hold(spinner);
+  auto& credit = turnstile_.spin_credit_;
+  if (credit < 0) {
+    ++credit;
+    return false;
+  }
   for (int look = 0; look < looks_before_sleep; ++look) {
     spin_for(look_away);
-    if (turn_.attempt()) return true;
+    if (turn_.attempt()) {
+      credit = std::min(credit + 2, most_credit);
+      return true;
+    }
   }
+  credit = credit > 0 ? credit - 1 : -waits_until_next_try;
   return false;
 }
 
@@ -80,15 +98,16 @@ std::optional<Refusal> Turnstile::Visit::sleep() {
   was_linked_ = true;
   waiter_.arm();
   while (true) {
-    drop_token();
-    if (turn_.attempt()) return std::nullopt;
+    let_go();
+    if (turn_.attempt()) return std::nullopt;  // What is left is for the next: see the destructor.
+    owes_a_look_ = false;                      // Nothing was left.
     WaitState outcome;
     if (!waiter_.is_over(outcome)) outcome = waiter_.park();
     switch (outcome) {
       case WaitState::woken:
       case WaitState::nudged:
         if (!waiter_.resume_looking(outcome)) return std::nullopt;  // Served on the way.
-        has_token_ = true;
+        hold(token);
         if (turn_.attempt()) return std::nullopt;
         lose_turn();
         break;
@@ -98,7 +117,7 @@ std::optional<Refusal> Turnstile::Visit::sleep() {
       case WaitState::timed_out: return Refusal::timed_out;
       case WaitState::stopped: return Refusal::stopped;
       case WaitState::preparing:
-      case WaitState::parked: HANDOFF_ASSERT(!"park() returned without an outcome");
+      case WaitState::parked: HANDOFF_ASSERT(outcome != WaitState::preparing && outcome != WaitState::parked);
     }
   }
 }
@@ -117,23 +136,41 @@ std::optional<Refusal> Turnstile::wait(Turn& turn, const Wait& wait, WaitSite si
   return visit.sleep();
 }
 
-bool Turnstile::try_take_token() {
-  auto seen = hint_.load(relaxed);
-  return (seen & token) == 0 && hint_.compare_exchange_strong(seen, seen | token, seq_cst);
+bool Turnstile::try_become_spinner() {
+  return (hint_.load(relaxed) & spinner) == 0 && (hint_.fetch_or(spinner, seq_cst) & spinner) == 0;
 }
 
 void Turnstile::notify() {
-  auto expected = some;
-  if (!hint_.compare_exchange_strong(expected, some | token, seq_cst)) return;
+  auto seen = some;
+  if (!hint_.compare_exchange_strong(seen, some | token, seq_cst)) return;
   Unpark unpark;
   {
     SmallGuard guard(list_.lock());
-    Link* link = list_.front_locked();
-    while (link != nullptr && !link->waiter->give_turn(unpark)) link = link->next;
-    // Nobody can use it: those on the list are all on their way out, or up and looking.
-    if (link == nullptr) hint_.fetch_and(~token, seq_cst);
+    while (!give_turn_locked(unpark)) {
+      // Those on the list are all on their way out, or were roused and are about to look.
+      hint_.fetch_and(~token, seq_cst);
+      // But one that was roused may have looked and gone back to sleep since we passed it, and others who had
+      // something for it then saw the token and left it to us.
+      if (!someone_can_take_a_turn_locked()) break;
+      seen = some;
+      if (!hint_.compare_exchange_strong(seen, some | token, seq_cst)) break;
+    }
   }
   unpark();
+}
+
+bool Turnstile::give_turn_locked(Unpark& unpark) {
+  Link* link = list_.front_locked();
+  while (link != nullptr && !link->waiter->give_turn(unpark)) link = link->next;
+  return link != nullptr;
+}
+
+bool Turnstile::someone_can_take_a_turn_locked() const {
+  for (const Link* link = list_.front_locked(); link != nullptr; link = link->next) {
+    const auto state = link->waiter->state();
+    if (state == WaitState::preparing || state == WaitState::parked) return true;
+  }
+  return false;
 }
 
 void Turnstile::rouse_all() {

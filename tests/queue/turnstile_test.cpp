@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "handoff/detail/core/spin.hpp"
 #include "handoff/testing/eventually.hpp"
 
 namespace handoff::detail {
@@ -91,6 +92,19 @@ TEST_F(TurnstileTest, WhileOneIsOnItsWayNobodyElseIsWoken) {
   turnstile_.notify();
   waiter_.join();
   other.join();
+  EXPECT_EQ(turnstile_.totals().waiting, 0U);
+}
+
+// While one spins, publishers wake nobody. If it then succeeds only after it has let go, and there is more, it must
+// still wake the next: what was published meanwhile told nobody else.
+TEST_F(TurnstileTest, OneThatSucceedsAfterSpinningInVainStillWakesTheNext) {
+  start_waiting();  // Has spun in vain, so that the next one does not spin for long.
+  Gate second;
+  gate_.open = true;
+  second.open = true;
+  turnstile_.wait(second, Wait{}, {"test", std::source_location::current()});
+  if (!spinning_pays()) turnstile_.notify();  // It kept nothing from anybody.
+  waiter_.join();
   EXPECT_EQ(turnstile_.totals().waiting, 0U);
 }
 

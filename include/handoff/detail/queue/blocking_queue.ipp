@@ -160,6 +160,12 @@ typename BlockingQueue<T>::Added BlockingQueue<T>::put(T&& item, const Wait& wai
   if (tried == Tried::done) [[likely]]
     return {};
   if (tried == Tried::closed) return refuse_add(Refusal::closed);
+  return put_waiting(item, wait, where);
+}
+
+template <typename T>
+typename BlockingQueue<T>::Added BlockingQueue<T>::put_waiting(T& item, const Wait& wait,
+                                                               std::source_location where) {
   PutTurn turn(*this, item);
   if (auto refusal = producers_.wait(turn, wait, {"put", where})) return refuse_add(*refusal);
   if (!turn.finish()) return refuse_add(Refusal::closed);
@@ -198,11 +204,11 @@ typename BlockingQueue<T>::Added BlockingQueue<T>::push_evicting(T& item) {
       tail_.unlock(tail);
       return refuse_add(Refusal::closed);
     }
-    std::optional<T> evicted;
+    Evicted evicted;
     bool served = false;
     std::exception_ptr error;
     try {
-      if (room_locked(tail) == 0) evicted = evict_locked(tail);
+      if (room_locked(tail) == 0) evict_locked(tail, evicted);
       served = tail >= producers_.overtake_limit() && serve_producer(tail);
       if (!served) {
         std::construct_at(slots_.get() + fill_position_, std::move(item));
@@ -211,8 +217,15 @@ typename BlockingQueue<T>::Added BlockingQueue<T>::push_evicting(T& item) {
     } catch (...) {
       tail_.unlock(tail);
       error = std::current_exception();
+      // The room that was made is not used after all.
+      if (producers_.someone_sleeps()) producers_.notify();
     }
-    if (evicted) dropped(*evicted);  // Whatever became of the new item, the old one is out.
+    // Whatever became of the new item, the old one is out.
+    if (evicted.item) {
+      dropped(*evicted.item);
+    } else if (evicted.is_gone) {
+      drops_.note_drop();
+    }
     if (error) std::rethrow_exception(error);
     if (!served) return {};
   }
@@ -220,27 +233,26 @@ typename BlockingQueue<T>::Added BlockingQueue<T>::push_evicting(T& item) {
 
 // Takes out the oldest item, with the tail lock held; nothing if a consumer has made room meanwhile.
 template <typename T>
-std::optional<T> BlockingQueue<T>::evict_locked(std::uint64_t tail) {
+void BlockingQueue<T>::evict_locked(std::uint64_t tail, Evicted& evicted) {
   const auto head = head_.lock();
   if (tail - head < capacity_) {
     head_.unlock(head);
     head_seen_ = head;
-    return std::nullopt;
+    return;
   }
   T* const slot = slots_.get() + empty_position_;
   const auto finish = [&] {
     std::destroy_at(slot);
     release_evicted(head);
+    evicted.is_gone = true;
   };
   try {
-    std::optional<T> evicted(std::move(*slot));
-    finish();
-    return evicted;
+    evicted.item.emplace(std::move(*slot));
   } catch (...) {
     finish();
-    drops_.note_drop();
     throw;
   }
+  finish();
 }
 
 template <typename T>
@@ -279,16 +291,16 @@ template <typename T>
 PutAll BlockingQueue<T>::put_all(std::span<T> items, const Wait& wait, std::source_location where) {
   PutAll result;
   while (result.accepted < items.size()) {
-    if (wait.stop.stop_requested()) {
-      result.refusal = refuse_add(Refusal::stopped).error();
-      return result;
+    Tried tried = Tried::not_yet;
+    if (!wait.stop.stop_requested()) {
+      result.accepted += try_put_some(items.subspan(result.accepted), tried);
     }
-    Tried tried;
-    result.accepted += try_put_some(items.subspan(result.accepted), tried);
     if (result.accepted == items.size()) break;
+    // The next one waits as a single put does; it also meets what ends the whole: a close, a stop, a throw.
     try {
-      if (auto put_one = put(std::move(items[result.accepted]), wait, where); !put_one) {
-        result.refusal = put_one.error();
+      if (auto one = put(std::move(items[result.accepted]), wait, where); !one) {
+        result.refusal = one.error();
+        count_refused(items.size() - result.accepted - 1);  // That put has counted its own.
         return result;
       }
     } catch (...) {
@@ -344,6 +356,12 @@ typename BlockingQueue<T>::Result BlockingQueue<T>::take(const Wait& wait,
     return Result(std::in_place, out.item());
   }
   if (tried == Tried::closed) return std::unexpected(Refusal::closed);
+  return take_waiting(wait, where);
+}
+
+template <typename T>
+typename BlockingQueue<T>::Result BlockingQueue<T>::take_waiting(const Wait& wait,
+                                                                 std::source_location where) {
   TakeTurn turn(*this);
   if (auto refusal = consumers_.wait(turn, wait, {"take", where})) return std::unexpected(*refusal);
   return turn.finish();

@@ -61,9 +61,10 @@ class QueueCore : public Primitive {
 
   // Adds that were refused, for the stats.
   std::unexpected<Refusal> refuse_add(Refusal refusal) {
-    refused_.fetch_add(1, relaxed);
+    count_refused(1);
     return std::unexpected(refusal);
   }
+  void count_refused(std::size_t count) { refused_.fetch_add(count, relaxed); }  // A counter only.
 
   // -- With the tail lock held -------------------------------------------------------------------
 
@@ -114,6 +115,8 @@ class QueueCore : public Primitive {
     evicted_.fetch_add(1, relaxed);  // A counter: nothing is published with it.
     empty_position_ = wrapped(empty_position_ + 1);
     head_seen_ = head + 1;
+    // The tail: the queue was full. Left behind the head, it would promise items for ever.
+    tail_seen_ = head + capacity_;
     head_.unlock(head + 1);
   }
 
@@ -123,9 +126,6 @@ class QueueCore : public Primitive {
 
   const std::size_t capacity_;
   const WhenFull when_full_;
-  DropLog drops_;
-  atomic<std::uint64_t> refused_{0};
-  atomic<std::uint64_t> evicted_{0};  // The part of the drops that had been accepted before.
 
   // The producers' side. What stands below tail_ is guarded by it.
   alignas(cache_line) IndexLock tail_;
@@ -141,6 +141,11 @@ class QueueCore : public Primitive {
 
   Turnstile producers_;
   Turnstile consumers_;
+
+  // What is written when an add is refused, apart from what is read by every operation.
+  alignas(cache_line) DropLog drops_;
+  atomic<std::uint64_t> refused_{0};
+  atomic<std::uint64_t> evicted_{0};  // The part of the drops that had been accepted before.
 };
 
 }  // namespace detail

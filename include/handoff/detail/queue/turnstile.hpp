@@ -4,7 +4,9 @@
 // speed of a queue: at most one waiter of a side is on its way at a time. It holds the token. It does
 // what it came for, lets the token go and, if there is more to do, wakes the next.
 //
-// hint   = some | token         some: the list is not empty.  token: somebody is on its way.
+// hint   = some | token | spinner    some: the list is not empty.  token: a sleeper is on its way.  spinner: one that
+//          found nothing spins for a few microseconds, and will see what comes. It needs no token: a sleeper on its
+//          way may have to wait for a core.
 // notify = after publishing: if hint is exactly `some`, take the token and give the front its turn.
 // wait   = link, set `some`; look again; park.     (Publisher: publish, then read hint. Waiter: write hint,
 //          then look. Both sequentially consistent, so one of the two sees the other.)
@@ -50,7 +52,7 @@ class Turnstile {
   // To be asked after publishing something that a waiter of this side may want.
   bool someone_sleeps() const { return hint_.load(seq_cst) == some; }
   void notify();
-  // Everybody looks again: the queue has closed.
+  // Everybody looks again: the queue has closed, say.
   void rouse_all();
 
   // Waits until turn.attempt() has succeeded or somebody has served it; the caller has tried once.
@@ -73,13 +75,18 @@ class Turnstile {
   class Visit;
   static constexpr std::uint32_t some = 1;
   static constexpr std::uint32_t token = 2;
+  static constexpr std::uint32_t spinner = 4;
 
-  bool try_take_token();
+  bool try_become_spinner();
+  bool give_turn_locked(Unpark& unpark);
+  bool someone_can_take_a_turn_locked() const;
   void link(Link& link, std::uint64_t ticket);
   void unlink_locked(Link& link);
   void refresh_limit_locked();
 
   alignas(cache_line) atomic<std::uint32_t> hint_{0};
+  // How well spinning has paid lately. Only the spinner reads and writes it; its bit of the hint orders them.
+  std::int32_t spin_credit_ = 0;
   atomic<std::uint64_t> overtake_limit_{UINT64_MAX};
   Primitive& subject_;
   alignas(cache_line) WaitList list_;
