@@ -28,6 +28,8 @@ struct WaitInfo {
   std::string held_by;         // Whom it waits for, where that is known (a lock's owner).
   std::source_location where;  // Where the waiting call was made.
   TimePoint since{};
+  bool deadlocked =
+      false;  // Part of a ring of waits that was reported (checked builds; see lock_order.hpp).
 };
 
 // Everybody who waits now, the longest wait first.

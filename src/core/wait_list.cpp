@@ -46,7 +46,8 @@ void WaitList::report(const Primitive& subject, std::vector<WaitInfo>& waits) co
                      .name = subject.display_name(),
                      .held_by = holder == no_thread ? std::string() : thread_name(holder),
                      .where = waiter.site().where,
-                     .since = link->since});
+                     .since = link->since,
+                     .deadlocked = waiter.is_deadlocked()});
   }
 }
 

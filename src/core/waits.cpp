@@ -29,7 +29,7 @@ Row to_row(const WaitInfo& wait, TimePoint at) {
           unnamed ? wait.name : fmt::format("{} \"{}\"", wait.kind, wait.name),
           for_people(at - wait.since),
           fmt::format("{}:{}", last_part(wait.where.file_name()), wait.where.line()),
-          wait.held_by};
+          wait.held_by + (wait.deadlocked ? " (deadlock)" : "")};
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <source_location>
+#include <string>
 
 #include "handoff/detail/core/primitive.hpp"
 #include "handoff/detail/core/waiter.hpp"
@@ -22,6 +23,9 @@
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
 #if defined(HANDOFF_CHECKED) && HANDOFF_CHECKED
+
+// As reports call it: `Mutex "accounts"`, or `Mutex#7`.
+std::string describe(const Primitive& primitive);
 
 // `who` holds `what` from now on, once more if it did already.
 void add_holder(const Primitive& what, ThreadId who, std::source_location where);
@@ -41,6 +45,8 @@ class WaitEdge {
 
  private:
   friend class WaitGraph;
+  bool is_in_graph() const;
+
   const Primitive& what_;
   Waiter& waiter_;
   // Guarded by the graph's lock.

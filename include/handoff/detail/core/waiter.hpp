@@ -112,6 +112,10 @@ class Waiter {
   // coroutine must not be suspended; if true nothing of it may be touched any more.
   bool commit_to_suspend();
 
+  // Set by the wait graph of a checked build; shown by waits().
+  void mark_deadlocked() { is_deadlocked_.store(true, relaxed); }
+  bool is_deadlocked() const { return is_deadlocked_.load(relaxed); }
+
   const WaitSite& site() const { return site_; }
   ThreadId thread() const { return thread_; }
   const Wait& wait() const { return wait_; }
@@ -130,6 +134,7 @@ class Waiter {
   static void fire(Timer& timer);
 
   atomic<WaitState> state_{WaitState::preparing};
+  atomic<bool> is_deadlocked_{false};
   const Wait& wait_;
   const WaitSite site_;
   const Resume resume_;

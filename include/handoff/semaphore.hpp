@@ -1,0 +1,194 @@
+// A number of permits, for things of which only so many may happen at once.
+//
+//   handoff::Semaphore downloads{{.permits = 8, .name = "downloads"}};
+//   auto permit = downloads.hold();                          // given back at the end of the scope
+//
+//   if (!downloads.acquire(3, {.stop = stop})) return;       // three at once, or none
+//   ...
+//   downloads.release(3);
+//
+//            waits             now or not     within a time              deadline and stop_token
+//   take     hold, acquire     try_acquire    try_acquire_for, _until    acquire(n, {...})
+//   give     release
+//
+// Fairness: strictly first in, first out. Permits that are given back go to the one who waits longest, and nobody overtakes
+// it: neither a newcomer nor a try, nor one who wants less. So a large request is not starved by small ones.
+//
+// Permits belong to nobody: any thread may release. To ask for more than there can ever be throws std::invalid_argument, as
+// does giving back more than were taken.
+//
+// Thread safety: any member, any thread, until the destructor begins.
+// Visibility: all a thread did before release() is seen by those who acquire these permits.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <source_location>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "handoff/detail/core/atomic.hpp"
+#include "handoff/detail/core/primitive.hpp"
+#include "handoff/detail/core/wait_list.hpp"
+#include "handoff/detail/sync/unparks.hpp"
+#include "handoff/refusal.hpp"
+#include "handoff/wait.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR {
+
+class Permits;
+
+struct SemaphoreOptions {
+  std::size_t permits;         // How many there are to begin with.
+  std::size_t max = 0;         // How many there may ever be; 0: as many as to begin with.
+  std::string_view name = {};  // How waits() and snapshot() call it; copied.
+};
+
+class Semaphore final : public detail::Primitive {
+  using Where = std::source_location;
+
+ public:
+  // Throws std::invalid_argument if there can never be a permit, or fewer than there are, or more than 2^31 - 1.
+  explicit Semaphore(SemaphoreOptions options);
+  ~Semaphore();
+
+  // Takes `n` permits, waiting as long as it takes; they are given back when the result goes out of scope.
+  [[nodiscard]] Permits hold(std::size_t n = 1, Where where = Where::current());
+
+  // Takes `n` permits, waiting for them. Refused with `timed_out` or `stopped`.
+  [[nodiscard]] std::expected<void, Refusal> acquire(std::size_t n = 1, const Wait& wait = {},
+                                                     Where where = Where::current());
+  [[nodiscard]] std::expected<void, Refusal> acquire(const Wait& wait,
+                                                     Where where = Where::current()) {
+    return acquire(1, wait, where);
+  }
+
+  [[nodiscard]] bool try_acquire(std::size_t n = 1);
+  template <typename Rep, typename Period>
+  [[nodiscard]] bool try_acquire_for(std::chrono::duration<Rep, Period> time, std::size_t n = 1,
+                                     Where where = Where::current()) {
+    return acquire(n, {.deadline = within(time)}, where).has_value();
+  }
+  template <typename D>
+  [[nodiscard]] bool try_acquire_until(
+      std::chrono::time_point<std::chrono::steady_clock, D> deadline, std::size_t n = 1,
+      Where where = Where::current()) {
+    return acquire(n, {.deadline = deadline}, where).has_value();
+  }
+
+  // Gives `n` permits back, or new ones up to the maximum.
+  void release(std::size_t n = 1);
+
+  std::size_t available() const { return available_in(word_.load(detail::relaxed)); }
+
+  // size: permits in use. takes and puts: permits acquired and released so far. refused: acquisitions refused after waiting.
+  Stats stats() const override;
+  void report_waits(std::vector<WaitInfo>& waits) const override;
+
+ private:
+  // The word: in the lower half how many permits are available, and whether somebody waits; in the upper half how many
+  // were acquired so far, so that one step does it all.
+  using Word = std::uint64_t;
+  static constexpr Word in_line = 1;
+  static constexpr Word one_permit = 2;
+  static constexpr int acquired_shift = 32;
+  static constexpr std::size_t most_permits = (std::size_t{1} << 31) - 1;
+  static constexpr std::size_t available_in(Word word) {
+    return static_cast<std::uint32_t>(word) / one_permit;
+  }
+  // What the word gains when `n` permits are taken.
+  static constexpr Word taking(std::size_t n) {
+    return (Word{n} << acquired_shift) - n * one_permit;
+  }
+
+  bool take_if_nobody_waits(std::size_t n);
+  void note_overflow(Word before, std::size_t n) {
+    const bool overflows = before + taking(n) < before;
+    if (overflows) [[unlikely]]
+      overflows_.fetch_add(1, detail::relaxed);
+  }
+  std::expected<void, Refusal> acquire_contended(std::size_t n, const Wait& wait, Where where);
+  bool enter_line(detail::Link& link);
+  bool give_if_nobody_waits(std::size_t n);
+  void release_contended(std::size_t n);
+  void serve_line_locked(detail::Unparks& unparks);
+  void refuse_more_than_max(std::size_t n) const;
+  void refuse_giving_too_much(std::size_t n, Word word) const;
+
+  const std::size_t initial_;
+  const std::size_t max_;
+  detail::atomic<Word> word_;
+  detail::atomic<std::uint64_t> overflows_{0};  // Of the word's upper half.
+  detail::WaitList line_;
+  // Guarded by line_.lock().
+  std::uint64_t refused_ = 0;
+};
+
+// Permits that are given back at the end of a scope.
+class [[nodiscard]] Permits {
+ public:
+  // Of permits that were taken already.
+  Permits(Semaphore& semaphore, std::size_t n) : semaphore_(&semaphore), n_(n) {}
+  Permits(Permits&& other) noexcept
+      : semaphore_(other.semaphore_), n_(std::exchange(other.n_, 0)) {}
+  Permits& operator=(Permits&&) = delete;
+  ~Permits() {
+    if (n_ != 0) semaphore_->release(n_);
+  }
+
+ private:
+  Semaphore* semaphore_;
+  std::size_t n_;
+};
+
+inline bool Semaphore::take_if_nobody_waits(std::size_t n) {
+  Word seen = word_.load(detail::relaxed);
+  while ((seen & in_line) == 0 && available_in(seen) >= n) {
+    // Pairs with the release in give_if_nobody_waits() and release_contended().
+    if (word_.compare_exchange_weak(seen, seen + taking(n), detail::acquire, detail::relaxed)) {
+      note_overflow(seen, n);
+      return true;
+    }
+  }
+  return false;
+}
+
+inline bool Semaphore::give_if_nobody_waits(std::size_t n) {
+  Word seen = word_.load(detail::relaxed);
+  while ((seen & in_line) == 0 && n <= max_ - available_in(seen)) {
+    // Pairs with the acquire in take_if_nobody_waits().
+    if (word_.compare_exchange_weak(seen, seen + n * one_permit, detail::release,
+                                    detail::relaxed)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+inline std::expected<void, Refusal> Semaphore::acquire(std::size_t n, const Wait& wait,
+                                                       Where where) {
+  if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
+  if (take_if_nobody_waits(n)) [[likely]]
+    return {};
+  return acquire_contended(n, wait, where);
+}
+
+inline bool Semaphore::try_acquire(std::size_t n) {
+  if (take_if_nobody_waits(n)) return true;
+  refuse_more_than_max(n);
+  return false;
+}
+
+inline Permits Semaphore::hold(std::size_t n, Where where) {
+  (void)acquire(n, {}, where);  // Without limits there is nothing that could refuse it.
+  return Permits(*this, n);
+}
+
+inline void Semaphore::release(std::size_t n) {
+  if (!give_if_nobody_waits(n)) release_contended(n);
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR

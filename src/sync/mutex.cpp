@@ -1,0 +1,191 @@
+// Invariants of the mutex:
+// - The word alone says who owns it. It goes from no owner to an owner by compare-and-swap, and from one owner to the
+//   next, without being free in between, by a store of the owner under the line's lock (hand_over_locked).
+// - `in_line` is set and cleared under the line's lock only, and is set whenever the line is not empty. So an unlock()
+//   either sees it, or came before the waiter's look at the word that follows enter_line().
+// - A free lock with somebody in line has given a turn to the first of them that is not on its way out. Whoever leaves
+//   the line without the lock gives that turn on (leave_line).
+// - Who took the lock from the line, or unlocks past a line, has held the line's lock after everybody before: only
+//   therefore may the last owner destroy the mutex.
+#include "handoff/mutex.hpp"
+
+#include <fmt/core.h>
+
+#include <system_error>
+
+#include "handoff/detail/core/assert.hpp"
+#include "handoff/detail/core/spin.hpp"
+#include "handoff/detail/core/wait_graph.hpp"
+#include "line.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR {
+
+using namespace detail;
+
+Mutex::Mutex(const char* kind, std::string_view name) : Primitive(kind, name) { enter_if_named(); }
+
+Mutex::~Mutex() {
+  retire();
+  if constexpr (checked_build) forget_lock(*this);
+  HANDOFF_ASSERT(word_.load(relaxed) == 0);  // Destroyed while somebody holds it or waits for it.
+}
+
+std::expected<std::unique_lock<Mutex>, Refusal> Mutex::acquire(const Wait& wait,
+                                                               std::source_location where) {
+  if (auto locked = lock_within(wait, where); !locked) return std::unexpected(locked.error());
+  return std::unique_lock(*this, std::adopt_lock);
+}
+
+std::expected<void, Refusal> Mutex::lock_within(const Wait& wait, std::source_location where) {
+  if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
+  if constexpr (checked_build) {
+    // What ends by itself cannot deadlock, and may be taken in any order.
+    if (wait.deadline.is_never()) about_to_lock(*this, where);
+  }
+  if (!take_if_idle()) {
+    if (auto taken = lock_contended(wait, where); !taken) return taken;
+  }
+  count_acquisition();
+  if constexpr (checked_build) locked(*this, where);
+  return {};
+}
+
+std::expected<void, Refusal> Mutex::lock_contended(const Wait& wait, std::source_location where) {
+  refuse_relocking();
+  if (take_by_spinning()) return {};
+  enter_registry();
+  Waiter waiter(wait, {.operation = "lock", .where = where});
+  Link link(waiter);
+  enter_line(link);
+  waiter.arm();
+  return wait_in_line(waiter, link);
+}
+
+std::expected<void, Refusal> Mutex::wait_in_line(Waiter& waiter, Link& link) {
+  WaitEdge edge(*this, waiter);
+  bool is_mine = take_or_was_given();
+  while (!is_mine) {
+    WaitState outcome;
+    if (!waiter.is_over(outcome)) {
+      edge.about_to_park();
+      outcome = waiter.park();
+    }
+    if (is_refused(outcome)) return leave_line(link, refusal_of(outcome));
+    waiter.resume_looking(outcome);  // Before the look: an unlock() after it gives another turn.
+    is_mine = take_by_spinning();
+  }
+  leave_line_as_owner(link);
+  return {};
+}
+
+// Free, perhaps with others in line: the bounded overtaking that the header promises.
+bool Mutex::take_if_free() {
+  Word seen = word_.load(relaxed);
+  while (owner_of(seen) == no_thread) {
+    const Word taken = seen | as_owner(this_thread_id());
+    // Pairs with the release in unlock() and in release_locked().
+    if (word_.compare_exchange_weak(seen, taken, detail::acquire, relaxed)) return true;
+  }
+  return false;
+}
+
+bool Mutex::take_or_was_given() {
+  // Pairs with the release in hand_over_locked().
+  return take_if_free() || owner_of(word_.load(detail::acquire)) == this_thread_id();
+}
+
+bool Mutex::take_by_spinning() {
+  constexpr int looks = 40;  // About a microsecond: a short critical section ends within it.
+  if (take_or_was_given()) return true;
+  if (!spinning_pays()) return false;
+  for (int i = 0; i < looks; ++i) {
+    cpu_relax();
+    if (take_or_was_given()) return true;
+  }
+  return false;
+}
+
+void Mutex::enter_line(Link& link) {
+  SmallGuard guard(line_.lock());
+  line_.push_back_locked(link);
+  word_.fetch_or(in_line, relaxed);  // One word: an unlock() that comes later sees it.
+}
+
+void Mutex::leave_line_as_owner(Link& link) {
+  SmallGuard guard(line_.lock());
+  line_.unlink_locked(link);
+  if (line_.is_empty_locked()) word_.fetch_and(~in_line, relaxed);
+}
+
+std::expected<void, Refusal> Mutex::leave_line(Link& link, Refusal refusal) {
+  Unpark unpark;
+  {
+    SmallGuard guard(line_.lock());
+    // It may have been handed over just now; and past a deadline, what needs no waiting is still done.
+    bool is_owner = owner_of(word_.load(detail::acquire)) == this_thread_id();
+    if (!is_owner && refusal == Refusal::timed_out) is_owner = take_if_free();
+    line_.unlink_locked(link);
+    if (line_.is_empty_locked()) word_.fetch_and(~in_line, relaxed);
+    if (is_owner) return {};
+
+    ++refused_;
+    Link* next = first_to_stay_locked(line_.front_locked());
+    // The turn may have been this one's.
+    if (next != nullptr && owner_of(word_.load(relaxed)) == no_thread) {
+      next->waiter->give_turn(unpark);
+    }
+  }
+  unpark();
+  return std::unexpected(refusal);
+}
+
+void Mutex::refuse_relocking() const {
+  if (holder() != this_thread_id()) return;
+  throw std::system_error(
+      std::make_error_code(std::errc::resource_deadlock_would_occur),
+      fmt::format("{} \"{}\" is locked by this very thread", kind(), display_name()));
+}
+
+void Mutex::unlock_contended() {
+  Unpark unpark;
+  {
+    SmallGuard guard(line_.lock());
+    HANDOFF_ASSERT(holder() == this_thread_id());  // Only the owner may unlock.
+    release_locked(unpark);
+  }
+  unpark();
+}
+
+void Mutex::release_locked(Unpark& unpark) {
+  Link* next = first_to_stay_locked(line_.front_locked());
+  if (next != nullptr && !may_be_overtaken_locked(*next)) {
+    hand_over_locked(*next, unpark);
+    return;
+  }
+  word_.fetch_and(in_line, release);  // Pairs with the acquire in take_if_free().
+  if (next != nullptr) next->waiter->give_turn(unpark);
+}
+
+void Mutex::hand_over_locked(Link& next, Unpark& unpark) {
+  line_.unlink_locked(next);
+  const Word rest = line_.is_empty_locked() ? 0 : in_line;
+  // A plain store: others change the word only when it is free, or under the line's lock. Pairs with the acquire in
+  // take_or_was_given() and leave_line().
+  word_.store(as_owner(next.waiter->thread()) | rest, release);
+  // If it was stopped or timed out this moment, it finds itself the owner all the same.
+  next.waiter->give_turn(unpark);
+}
+
+Stats Mutex::stats() const {
+  Stats stats = stats_of(line_);
+  stats.size = holder() == no_thread ? 0 : 1;
+  stats.capacity = 1;
+  stats.takes = acquisitions_.load(relaxed);
+  SmallGuard guard(line_.lock());
+  stats.refused = refused_;
+  return stats;
+}
+
+void Mutex::report_waits(std::vector<WaitInfo>& waits) const { line_.report(*this, waits); }
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR

@@ -1,0 +1,331 @@
+// Invariants, where "waits" means: stands in line and has not been claimed by a stop or a deadline.
+// - The word alone says who is inside. `in_line` is set whenever a line is not empty, and changes under the writers' lock.
+// - While `in_line` is set, readers get in only by being let in: the one who lets them in counts them in the word and
+//   takes them off the line, both under the writers' lock. So a reader that was taken off the line by another is inside.
+// - If readers wait, then a writer is inside or waits. A writer lets them in when it unlocks, or when it leaves the line as
+//   the last one (leave_writers_line).
+// - If writers wait, then somebody is inside, or the first of them has a turn. The last one inside gives it the turn or
+//   makes it the owner; whoever leaves the line gives the turn on.
+// - Only while nobody is inside may a writer that comes along take the lock past a line.
+// - A holder that leaves while somebody waits holds the writers' lock while it changes the word, and may then simply store:
+//   nobody else can change a word that says "one inside, somebody waits".
+#include "handoff/shared_mutex.hpp"
+
+#include <fmt/core.h>
+
+#include <system_error>
+
+#include "handoff/detail/core/assert.hpp"
+#include "handoff/detail/core/spin.hpp"
+#include "handoff/detail/core/wait_graph.hpp"
+#include "line.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR {
+
+using namespace detail;
+
+namespace {
+
+constexpr int spin_looks = 40;  // About a microsecond: a short critical section ends within it.
+
+}  // namespace
+
+SharedMutex::SharedMutex(SharedMutexOptions options) : Primitive("SharedMutex", options.name) {
+  enter_if_named();
+}
+
+SharedMutex::~SharedMutex() {
+  retire();
+  if constexpr (checked_build) forget_lock(*this);
+  HANDOFF_ASSERT(word_.load(relaxed) == 0);  // Destroyed while somebody holds it or waits for it.
+}
+
+// -- Writing ---------------------------------------------------------------------------------------
+
+std::expected<std::unique_lock<SharedMutex>, Refusal> SharedMutex::acquire(const Wait& wait,
+                                                                           Where where) {
+  if (auto taken = lock_within(wait, where); !taken) return std::unexpected(taken.error());
+  return std::unique_lock(*this, std::adopt_lock);
+}
+
+std::expected<void, Refusal> SharedMutex::lock_within(const Wait& wait, Where where) {
+  if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
+  if constexpr (checked_build) {
+    // What ends by itself cannot deadlock, and may be taken in any order.
+    if (wait.deadline.is_never()) about_to_lock(*this, where);
+  }
+  if (!take_if_idle()) {
+    if (auto taken = lock_contended(wait, where); !taken) return taken;
+  }
+  count_acquisition();
+  if constexpr (checked_build) locked(*this, where);
+  return {};
+}
+
+std::expected<void, Refusal> SharedMutex::lock_contended(const Wait& wait, Where where) {
+  refuse_relocking();
+  if (take_by_spinning()) return {};
+  enter_registry();
+  Waiter waiter(wait, {.operation = "lock", .where = where});
+  Link link(waiter);
+  {
+    SmallGuard guard(writers_.lock());
+    writers_.push_back_locked(link);
+    word_.fetch_or(in_line, relaxed);  // One word: whoever leaves it later sees this.
+  }
+  waiter.arm();
+  return wait_in_line(waiter, link);
+}
+
+std::expected<void, Refusal> SharedMutex::wait_in_line(Waiter& waiter, Link& link) {
+  WaitEdge edge(*this, waiter);
+  bool is_mine = take_or_was_given();
+  while (!is_mine) {
+    WaitState outcome;
+    if (!waiter.is_over(outcome)) {
+      edge.about_to_park();
+      outcome = waiter.park();
+    }
+    if (is_refused(outcome)) return leave_writers_line(link, refusal_of(outcome));
+    waiter.resume_looking(outcome);  // Before the look: an unlock() after it gives another turn.
+    is_mine = take_by_spinning();
+  }
+  SmallGuard guard(writers_.lock());
+  writers_.unlink_locked(link);
+  clear_in_line_if_empty_locked();
+  return {};
+}
+
+// Free, perhaps with writers in line: the bounded overtaking that the header promises.
+bool SharedMutex::take_if_free() {
+  Word seen = word_.load(relaxed);
+  while ((seen & ~in_line) == 0) {
+    const Word taken = seen | as_writer(this_thread_id());
+    // Pairs with the releases in unlock(), unlock_shared() and release_locked().
+    if (word_.compare_exchange_weak(seen, taken, detail::acquire, relaxed)) return true;
+  }
+  return false;
+}
+
+bool SharedMutex::take_or_was_given() {
+  // Pairs with the release in release_to_writer_locked().
+  return take_if_free() || writer_of(word_.load(detail::acquire)) == this_thread_id();
+}
+
+bool SharedMutex::take_by_spinning() {
+  if (take_or_was_given()) return true;
+  if (!spinning_pays()) return false;
+  for (int i = 0; i < spin_looks; ++i) {
+    cpu_relax();
+    if (take_or_was_given()) return true;
+  }
+  return false;
+}
+
+std::expected<void, Refusal> SharedMutex::leave_writers_line(Link& link, Refusal refusal) {
+  Unparks unparks;
+  SmallGuard guard(writers_.lock());
+  // It may have been handed over just now; and past a deadline, what needs no waiting is still done.
+  bool is_mine = writer_of(word_.load(detail::acquire)) == this_thread_id();
+  if (!is_mine && refusal == Refusal::timed_out) is_mine = take_if_free();
+  writers_.unlink_locked(link);
+  if (!is_mine) {
+    ++refused_;
+    give_turn_on_locked(unparks);
+  }
+  clear_in_line_if_empty_locked();
+  if (is_mine) return {};
+  return std::unexpected(refusal);
+}
+
+// A writer has left the line: the turn may have been its own, and it may have been the one the readers waited for.
+void SharedMutex::give_turn_on_locked(Unparks& unparks) {
+  Link* const next = first_to_stay_locked(writers_.front_locked());
+  if (next == nullptr) return open_to_readers_locked(unparks);
+  Unpark unpark;
+  const bool is_free = (word_.load(relaxed) & ~in_line) == 0;
+  if (is_free && next->waiter->give_turn(unpark)) unparks.add(unpark);
+}
+
+void SharedMutex::refuse_relocking() const {
+  if (holder() != this_thread_id()) return;
+  throw std::system_error(
+      std::make_error_code(std::errc::resource_deadlock_would_occur),
+      fmt::format("{} \"{}\" is locked by this very thread", kind(), display_name()));
+}
+
+// -- Reading ---------------------------------------------------------------------------------------
+
+std::expected<std::shared_lock<SharedMutex>, Refusal> SharedMutex::acquire_shared(const Wait& wait,
+                                                                                  Where where) {
+  if (auto taken = lock_shared_within(wait, where); !taken) return std::unexpected(taken.error());
+  return std::shared_lock(*this, std::adopt_lock);
+}
+
+std::expected<void, Refusal> SharedMutex::lock_shared_within(const Wait& wait, Where where) {
+  if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
+  if constexpr (checked_build) {
+    if (wait.deadline.is_never()) about_to_lock(*this, where);
+  }
+  if (!take_shared_if_open()) {
+    if (auto taken = lock_shared_contended(wait, where); !taken) return taken;
+  }
+  if constexpr (checked_build) locked(*this, where);
+  return {};
+}
+
+std::expected<void, Refusal> SharedMutex::lock_shared_contended(const Wait& wait, Where where) {
+  refuse_relocking();
+  if (take_shared_by_spinning()) return {};
+  enter_registry();
+  Waiter waiter(wait, {.operation = "lock_shared", .where = where});
+  Link link(waiter);
+  if (enter_readers_line(link)) return {};
+  waiter.arm();
+  WaitEdge edge(*this, waiter);
+  WaitState outcome;
+  if (!waiter.is_over(outcome)) {
+    edge.about_to_park();
+    outcome = waiter.park();
+  }
+  return leave_readers_line(link, outcome);
+}
+
+bool SharedMutex::take_shared_by_spinning() {
+  if (!spinning_pays()) return false;
+  for (int i = 0; i < spin_looks; ++i) {
+    cpu_relax();
+    if (take_shared_if_open()) return true;
+  }
+  return false;
+}
+
+// Returns true if it got in instead: there was no writer to wait for.
+bool SharedMutex::enter_readers_line(Link& link) {
+  SmallGuard guard(writers_.lock());
+  Word seen = word_.fetch_or(in_line, relaxed) |
+              in_line;  // One word: a writer that unlocks later sees this.
+  const bool writers_wait = first_to_stay_locked(writers_.front_locked()) != nullptr;
+  while (!writers_wait && writer_of(seen) == no_thread) {
+    // Pairs with the release in unlock() and release_locked().
+    if (!word_.compare_exchange_weak(seen, seen + one_reader, detail::acquire, relaxed)) continue;
+    clear_in_line_if_empty_locked();
+    return true;
+  }
+  SmallGuard own_guard(readers_.lock());
+  readers_.push_back_locked(link);
+  return false;
+}
+
+std::expected<void, Refusal> SharedMutex::leave_readers_line(Link& link, WaitState outcome) {
+  SmallGuard guard(writers_.lock());
+  if (!link.linked) return {};  // Somebody has let it in.
+  HANDOFF_ASSERT(is_refused(outcome));
+  {
+    SmallGuard own_guard(readers_.lock());
+    readers_.unlink_locked(link);
+  }
+  ++refused_;
+  clear_in_line_if_empty_locked();
+  return std::unexpected(refusal_of(outcome));
+}
+
+// -- Leaving ---------------------------------------------------------------------------------------
+
+void SharedMutex::unlock_contended() {
+  Unparks unparks;
+  SmallGuard guard(writers_.lock());
+  HANDOFF_ASSERT(holder() == this_thread_id());  // Only the owner may unlock.
+  release_locked(Next::readers, unparks);
+}
+
+void SharedMutex::unlock_shared_contended() {
+  Unparks unparks;
+  SmallGuard guard(writers_.lock());
+  Word seen = word_.load(relaxed);
+  HANDOFF_ASSERT(readers_in(seen) != 0);  // Only a reader may leave as one.
+  while (seen != (one_reader | in_line)) {
+    // Others came or went meanwhile. Pairs with the acquire in take_if_idle().
+    if (word_.compare_exchange_weak(seen, seen - one_reader, release, relaxed)) return;
+  }
+  // As the last reader: what those before did is passed on with the release below.
+  word_.load(detail::acquire);
+  release_locked(Next::writer, unparks);
+}
+
+// By the only one inside, while somebody stands in line.
+void SharedMutex::release_locked(Next next, Unparks& unparks) {
+  Link* const writer = first_to_stay_locked(writers_.front_locked());
+  const bool readers_wait = !readers_.is_empty_locked();
+  if (!readers_wait || (next == Next::writer && writer != nullptr)) {
+    release_to_writer_locked(writer, unparks);
+    return;
+  }
+  const Word entering = one_reader * readers_.size_locked();
+  let_in_readers_locked(unparks);
+  // For the readers, who look at their links only, the writers' lock does what this release does for later writers.
+  word_.store(entering | (anybody_waits_locked() ? in_line : 0), release);
+}
+
+void SharedMutex::release_to_writer_locked(Link* writer, Unparks& unparks) {
+  Word next_owner = 0;
+  if (writer != nullptr && !may_be_overtaken_locked(*writer)) {
+    writers_.unlink_locked(*writer);
+    next_owner = as_writer(writer->waiter->thread());
+  }
+  // Pairs with the acquires in take_if_free() and take_or_was_given().
+  word_.store(next_owner | (anybody_waits_locked() ? in_line : 0), release);
+  Unpark unpark;
+  // If the new owner was stopped this moment, it finds itself the owner all the same.
+  if (writer != nullptr && writer->waiter->give_turn(unpark)) unparks.add(unpark);
+}
+
+// By one who is not inside: there is no writer left for the readers to wait for, unless one comes along just now.
+void SharedMutex::open_to_readers_locked(Unparks& unparks) {
+  const Word entering = one_reader * readers_.size_locked();
+  Word seen = word_.load(relaxed);
+  while (entering != 0 && writer_of(seen) == no_thread) {
+    // Pairs with the last writer's release; the readers see its work through the writers' lock.
+    if (!word_.compare_exchange_weak(seen, seen + entering, acq_rel, relaxed)) continue;
+    let_in_readers_locked(unparks);
+    return;
+  }
+}
+
+// Takes all readers off their line: they are counted in the word. Also those whose wait has just ended otherwise.
+void SharedMutex::let_in_readers_locked(Unparks& unparks) {
+  SmallGuard own_guard(readers_.lock());
+  let_all_through_locked(readers_, unparks);
+}
+
+bool SharedMutex::anybody_waits_locked() const {
+  return !writers_.is_empty_locked() || !readers_.is_empty_locked();
+}
+
+void SharedMutex::clear_in_line_if_empty_locked() {
+  if (!anybody_waits_locked()) word_.fetch_and(~in_line, relaxed);
+}
+
+// -- What can be seen --------------------------------------------------------------------------------
+
+Stats SharedMutex::stats() const {
+  const WaitTotals writers = writers_.totals();
+  const WaitTotals readers = readers_.totals();
+  const Word word = word_.load(relaxed);
+  Stats stats;
+  stats.size = writer_of(word) == no_thread ? readers_in(word) : 1;
+  stats.takes = acquisitions_.load(relaxed);
+  stats.waiting_consumers = writers.waiting + readers.waiting;
+  stats.consumer_waits = writers.waits + readers.waits;
+  stats.consumers_blocked = writers.blocked + readers.blocked;
+  SmallGuard guard(writers_.lock());
+  stats.refused = refused_;
+  return stats;
+}
+
+void SharedMutex::report_waits(std::vector<WaitInfo>& waits) const {
+  writers_.report(*this, waits);
+  readers_.report(*this, waits);
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR
