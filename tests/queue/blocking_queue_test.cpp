@@ -118,8 +118,8 @@ TEST(BlockingQueue, AConsumerThatNeverGetsToRunIsOvertakenABoundedNumberOfTimesA
 
   std::uint64_t overtakes = 0;
   while (true) {
-    ASSERT_TRUE(queue.offer(std::uint64_t(overtakes)));
-    if (!queue.poll()) break;  // The item went to the one who had waited too long.
+    ASSERT_TRUE(queue.offer(overtakes));
+    if (!frozen || !queue.poll()) break;  // The item went to the one who had waited too long.
     ++overtakes;
     ASSERT_LE(overtakes, max_overtakes);
   }
@@ -144,14 +144,14 @@ TEST(BlockingQueue, AProducerThatNeverGetsToRunIsOvertakenABoundedNumberOfTimesA
   std::uint64_t overtakes = 0;
   while (true) {
     ASSERT_TRUE(queue.poll());
-    if (!queue.offer(std::uint64_t(overtakes))) break;
+    if (!frozen || !queue.offer(overtakes)) break;
     ++overtakes;
     ASSERT_LE(overtakes, max_overtakes);
   }
   if (frozen) {
     EXPECT_EQ(overtakes, max_overtakes);
   }
-  EXPECT_EQ(queue.poll(), from_sleeper);
+  EXPECT_EQ(queue.take(), from_sleeper);
   freeze.thaw();
 }
 
@@ -244,7 +244,7 @@ TEST(BlockingQueue, PollNeverMissesAnItemWhosePutHasReturned) {
     if (queue.poll()) {
       ++taken;
     } else {
-      ASSERT_LE(returned_before, taken) << "empty, though a put that had returned was not taken";
+      EXPECT_LE(returned_before, taken) << "empty, though a put that had returned was not taken";
     }
   }
 }

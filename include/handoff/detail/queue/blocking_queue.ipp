@@ -312,19 +312,17 @@ PutAll BlockingQueue<T>::put_all(std::span<T> items, const Wait& wait, std::sour
   return result;
 }
 
-// Fills the slot at the tail with the item of the producer that has waited longest. True if it had
-// one: the lock is released then, and the caller starts again.
+// Fills the slot at the tail with the item of the producer that has waited longest. True if there was one: the lock
+// is released then, and the caller starts again.
 template <typename T>
 bool BlockingQueue<T>::serve_producer(std::uint64_t tail) {
   bool filled = false;
   const bool served = producers_.serve_front([&](detail::Turnstile::Turn& turn) {
     filled = static_cast<PutTurn&>(turn).fill_for_owner(slots_.get() + fill_position_);
+    // Before the owner can go: once its put has returned, the item must be there for all.
+    publish_index(tail, filled ? 1 : 0);
   });
-  if (filled) {
-    publish(tail);
-  } else if (served) {
-    tail_.unlock(tail);
-  }
+  if (filled) tell_consumers();  // Not above: one list's lock is never taken under another's.
   return served;
 }
 
@@ -443,15 +441,15 @@ std::size_t BlockingQueue<T>::drain(Sink sink) {
 // then, and the caller starts again.
 template <typename T>
 bool BlockingQueue<T>::serve_consumer(std::uint64_t head) {
-  T* const slot = slots_.get() + empty_position_;
-  if (!consumers_.serve_front([&](detail::Turnstile::Turn& turn) {
-        static_cast<TakeTurn&>(turn).give_to_owner(std::move(*slot));
-      })) {
-    return false;
-  }
-  std::destroy_at(slot);
-  release_slots(head);
-  return true;
+  const bool served = consumers_.serve_front([&](detail::Turnstile::Turn& turn) {
+    T* const slot = slots_.get() + empty_position_;
+    static_cast<TakeTurn&>(turn).give_to_owner(std::move(*slot));
+    std::destroy_at(slot);
+    // Before the owner can go: once its take has returned, the room must be there for all.
+    release_index(head, 1);
+  });
+  if (served) tell_producers();
+  return served;
 }
 
 // -- Range-for ------------------------------------------------------------------------------------

@@ -79,6 +79,10 @@ class QueueCore : public Primitive {
 
   // Publishes `count` items filled in from the fill position on, and unlocks.
   void publish(std::uint64_t tail, std::size_t count = 1) {
+    publish_index(tail, count);
+    tell_consumers();
+  }
+  void publish_index(std::uint64_t tail, std::size_t count) {
     const std::uint64_t next = tail + count;
     // Only the holder of the tail lock writes it. If head_seen_ is old, the size is overestimated, but then it is
     // below the mark anyway: see room_locked().
@@ -86,8 +90,9 @@ class QueueCore : public Primitive {
       high_water_.store(next - head_seen_, relaxed);
     fill_position_ = wrapped(fill_position_ + count);
     tail_.unlock(next);
-    if (consumers_.someone_sleeps()) [[unlikely]]
-      consumers_.notify();
+  }
+  void tell_consumers() {
+    if (consumers_.someone_sleeps()) [[unlikely]] consumers_.notify();
   }
 
   // -- With the head lock held -------------------------------------------------------------------
@@ -103,10 +108,15 @@ class QueueCore : public Primitive {
 
   // Gives back `count` slots emptied from the empty position on, and unlocks.
   void release_slots(std::uint64_t head, std::size_t count = 1) {
+    release_index(head, count);
+    tell_producers();
+  }
+  void release_index(std::uint64_t head, std::size_t count) {
     empty_position_ = wrapped(empty_position_ + count);
     head_.unlock(head + count);
-    if (producers_.someone_sleeps()) [[unlikely]]
-      producers_.notify();
+  }
+  void tell_producers() {
+    if (producers_.someone_sleeps()) [[unlikely]] producers_.notify();
   }
 
   // The oldest item has been taken out by an evicting push, which holds the tail lock too. No
