@@ -1,8 +1,8 @@
 // A bounded queue between threads that hands out each item when it is due, the earliest first.
 //
 //   handoff::DelayQueue<Retry> retries{{.capacity = 10'000, .name = "retries"}};
-//   if (!retries.put(std::move(retry), 30s)) return;     // or at a moment: handoff::now() + 30s
-//   while (auto retry = retries.take()) send(*retry);    // waits until one is due
+//   if (!retries.put(std::move(retry), handoff::due_in(30s))) return;    // or due_at(a moment)
+//   while (auto retry = retries.take()) send(*retry);                    // waits until one is due
 //
 //              waits                 now or refused      within a time              by policy when full
 //   add one    put(item, due)        offer(item, due)    offer(item, due, 100ms)    push(item, due)
@@ -49,6 +49,7 @@
 #pragma once
 
 #include <chrono>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <expected>
@@ -65,22 +66,27 @@
 
 namespace handoff::inline HANDOFF_FLAVOUR {
 
-// When an item is due: a delay from now on, or a moment.
+// When an item is due. A type of its own, so that it is never mistaken for how long to wait: offer(item, due_in(30s), 100ms).
 class Due {
  public:
-  template <typename Rep, typename Period>
-  Due(std::chrono::duration<Rep, Period>
-          delay)  // NOLINT: implicit, so that put(item, 5s) reads well
-      : when_(within(delay).when()) {}
-  template <typename D>
-  constexpr Due(std::chrono::time_point<std::chrono::steady_clock, D> when)  // NOLINT: implicit
-      : when_(std::chrono::time_point_cast<Duration>(when)) {}
-
+  explicit constexpr Due(TimePoint when) : when_(when) {}
   constexpr TimePoint when() const { return when_; }
 
  private:
   TimePoint when_;
 };
+
+// After this delay, from now on. A delay too long to be represented means never.
+template <typename Rep, typename Period>
+Due due_in(std::chrono::duration<Rep, Period> delay) {
+  return Due(within(delay).when());
+}
+
+// At this moment on handoff::now()'s clock.
+template <typename D>
+constexpr Due due_at(std::chrono::time_point<std::chrono::steady_clock, D> when) {
+  return Due(std::chrono::time_point_cast<Duration>(when));
+}
 
 template <typename T>
 class DelayQueue final : private detail::OrderedQueue<T, detail::DelayCore> {
@@ -107,6 +113,14 @@ class DelayQueue final : private detail::OrderedQueue<T, detail::DelayCore> {
   [[nodiscard]] Added put(T&& item, Due due, const Wait& wait = {},
                           std::source_location where = std::source_location::current()) {
     return this->put_one(item, order_of(due), wait, where);
+  }
+
+  // The same for an item to be copied: the copy is made before the queue is touched.
+  [[nodiscard]] Added put(const T& item, Due due, const Wait& wait = {},
+                          std::source_location where = std::source_location::current())
+    requires std::copy_constructible<T>
+  {
+    return put(T(item), due, wait, where);
   }
 
   // Never waits. Refused with `full` or `closed`.

@@ -103,6 +103,14 @@ class PriorityBlockingQueue final : private detail::OrderedQueue<T, detail::Prio
     return this->put_one(item, order_of(item), wait, where);
   }
 
+  // The same for an item to be copied: the copy is made before the queue is touched.
+  [[nodiscard]] Added put(const T& item, const Wait& wait = {},
+                          std::source_location where = std::source_location::current())
+    requires std::copy_constructible<T>
+  {
+    return put(T(item), wait, where);
+  }
+
   // Never waits. Refused with `full` or `closed`.
   [[nodiscard]] Added offer(T&& item) { return this->offer_one(item, order_of(item)); }
 

@@ -54,7 +54,7 @@ class Turnstile::Visit {
   Turn& turn_;
   Waiter waiter_;
   Link link_;
-  std::uint32_t held_ = 0;     // token, spinner or both.
+  std::uint32_t held_ = 0;    // token, spinner or both.
   bool owes_a_look_ = false;  // Something may have been published while we held it, for others too.
   bool was_linked_ = false;
 };
@@ -117,7 +117,8 @@ std::optional<Refusal> Turnstile::Visit::sleep() {
       case WaitState::timed_out: return Refusal::timed_out;
       case WaitState::stopped: return Refusal::stopped;
       case WaitState::preparing:
-      case WaitState::parked: HANDOFF_ASSERT(outcome != WaitState::preparing && outcome != WaitState::parked);
+      case WaitState::parked:
+        HANDOFF_ASSERT(outcome != WaitState::preparing && outcome != WaitState::parked);
     }
   }
 }

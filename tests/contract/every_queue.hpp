@@ -84,7 +84,7 @@ class DueAtOnce {
   auto end() { return queue_.end(); }
 
  private:
-  static constexpr TimePoint at_once{};  // The same moment for all, and long past.
+  static constexpr Due at_once{TimePoint{}};  // The same moment for all, and long past.
 
   DelayQueue<T> queue_;
 };

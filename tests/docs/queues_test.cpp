@@ -180,8 +180,8 @@ TEST(QueuesGuide, DelayedItemsComeWhenTheyAreDue) {
 
   handoff::DelayQueue<Order> retries{{.capacity = 10'000, .name = "retries"}};
 
-  ASSERT_TRUE(retries.put({1}, 30s));                   // Due in 30 seconds.
-  ASSERT_TRUE(retries.put({2}, handoff::now() + 10s));  // Due at a moment.
+  ASSERT_TRUE(retries.put({1}, handoff::due_in(30s)));
+  ASSERT_TRUE(retries.put({2}, handoff::due_at(handoff::now() + 10s)));
 
   EXPECT_EQ(retries.poll().error(), handoff::Refusal::empty);
   clock.advance(10s);

@@ -38,7 +38,7 @@ struct DelayQueueTest : ::testing::Test {
 // -- Order ----------------------------------------------------------------------------------------
 
 TEST_F(DelayQueueTest, NothingComesOutBeforeItIsDue) {
-  ASSERT_TRUE(queue.put(1, 10ms));
+  ASSERT_TRUE(queue.put(1, due_in(10ms)));
   EXPECT_EQ(queue.poll(), empty);
   clock.advance(10ms - 1ns);
   EXPECT_EQ(queue.poll(), empty);
@@ -48,47 +48,47 @@ TEST_F(DelayQueueTest, NothingComesOutBeforeItIsDue) {
 
 TEST_F(DelayQueueTest, TheEarliestDueComesFirst) {
   const auto start = now();
-  ASSERT_TRUE(queue.put(3, 30ms));
-  ASSERT_TRUE(queue.put(1, start + 10ms));
-  ASSERT_TRUE(queue.offer(2, 20ms));
+  ASSERT_TRUE(queue.put(3, due_in(30ms)));
+  ASSERT_TRUE(queue.put(1, due_at(start + 10ms)));
+  ASSERT_TRUE(queue.offer(2, due_in(20ms)));
   clock.advance(1s);
   for (int i = 1; i <= 3; ++i) EXPECT_EQ(queue.take(), i);
 }
 
 TEST_F(DelayQueueTest, ItemsDueAtTheSameMomentComeFirstInFirstOut) {
   std::vector<int> items{0, 1, 2, 3, 4};
-  ASSERT_TRUE(queue.put_all(items, 5ms));
-  for (int i = 5; i < 10; ++i) ASSERT_TRUE(queue.put(int(i), 5ms));
+  ASSERT_TRUE(queue.put_all(items, due_in(5ms)));
+  for (int i = 5; i < 10; ++i) ASSERT_TRUE(queue.put(int(i), due_in(5ms)));
   clock.advance(5ms);
   for (int i = 0; i < 10; ++i) EXPECT_EQ(queue.poll(), i);
 }
 
 TEST_F(DelayQueueTest, AnItemDueInThePastIsDueAtOnce) {
-  ASSERT_TRUE(queue.put(1, -1h));
-  ASSERT_TRUE(queue.put(2, TimePoint::min()));
+  ASSERT_TRUE(queue.put(1, due_in(-1h)));
+  ASSERT_TRUE(queue.put(2, due_at(TimePoint::min())));
   EXPECT_EQ(queue.take(), 2);
   EXPECT_EQ(queue.take(), 1);
 }
 
 TEST_F(DelayQueueTest, ADelayTooLongToRepresentMeansNever) {
-  ASSERT_TRUE(queue.put(1, std::chrono::hours::max()));
+  ASSERT_TRUE(queue.put(1, due_in(std::chrono::hours::max())));
   clock.advance(24h * 365 * 100);
   EXPECT_EQ(queue.poll(), empty);
   EXPECT_EQ(queue.drain(), std::vector{1});
 }
 
 TEST_F(DelayQueueTest, TakeSomeTakesOnlyWhatIsDue) {
-  ASSERT_TRUE(queue.put(1, 1ms));
-  ASSERT_TRUE(queue.put(2, 2ms));
-  ASSERT_TRUE(queue.put(3, 3ms));
+  ASSERT_TRUE(queue.put(1, due_in(1ms)));
+  ASSERT_TRUE(queue.put(2, due_in(2ms)));
+  ASSERT_TRUE(queue.put(3, due_in(3ms)));
   clock.advance(2ms);
   EXPECT_EQ(queue.take_some(10).value(), (std::vector{1, 2}));
 }
 
 TEST_F(DelayQueueTest, DrainHandsBackEverythingDueOrNot) {
-  ASSERT_TRUE(queue.put(2, 2h));
-  ASSERT_TRUE(queue.put(1, 1h));
-  ASSERT_TRUE(queue.put(0, 0s));
+  ASSERT_TRUE(queue.put(2, due_in(2h)));
+  ASSERT_TRUE(queue.put(1, due_in(1h)));
+  ASSERT_TRUE(queue.put(0, due_in(0s)));
   EXPECT_EQ(queue.drain(), (std::vector{0, 1, 2}));
 }
 
@@ -99,7 +99,7 @@ TEST_F(DelayQueueTest, TheOrderIsThatOfAModelUnderRandomUse) {
     clock.advance(Duration(random() % 3));
     if (random() % 2 == 0) {
       const auto due = now() + Duration(random() % 20);
-      const bool in = queue.offer(int(i), due).has_value();
+      const bool in = queue.offer(int(i), due_at(due)).has_value();
       ASSERT_EQ(in, model.size() < queue.capacity());
       if (in) model[{due, i}] = true;
     } else if (auto item = queue.poll()) {
@@ -115,7 +115,7 @@ TEST_F(DelayQueueTest, TheOrderIsThatOfAModelUnderRandomUse) {
 // -- Waiting --------------------------------------------------------------------------------------
 
 TEST_F(DelayQueueTest, TakeWaitsUntilTheFirstItemIsDue) {
-  ASSERT_TRUE(queue.put(1, 10ms));
+  ASSERT_TRUE(queue.put(1, due_in(10ms)));
   auto taken = take_in_background();
   await_timers(1);
   clock.advance(9ms);
@@ -125,10 +125,10 @@ TEST_F(DelayQueueTest, TakeWaitsUntilTheFirstItemIsDue) {
 }
 
 TEST_F(DelayQueueTest, AnEarlierItemPutLaterShortensTheWait) {
-  ASSERT_TRUE(queue.put(2, 1h));
+  ASSERT_TRUE(queue.put(2, due_in(1h)));
   auto taken = take_in_background();
   await_timers(1);
-  ASSERT_TRUE(queue.put(1, 10ms));
+  ASSERT_TRUE(queue.put(1, due_in(10ms)));
   eventually([&] {
     clock.advance(1ms);
     return is_done(taken);
@@ -137,19 +137,19 @@ TEST_F(DelayQueueTest, AnEarlierItemPutLaterShortensTheWait) {
 }
 
 TEST_F(DelayQueueTest, AnItemDueAtOnceEndsAWaitForALaterOne) {
-  ASSERT_TRUE(queue.put(2, 1h));
+  ASSERT_TRUE(queue.put(2, due_in(1h)));
   auto taken = take_in_background();
   await_timers(1);
-  ASSERT_TRUE(queue.put(1, 0s));
+  ASSERT_TRUE(queue.put(1, due_in(0s)));
   EXPECT_EQ(taken.get(), 1);
 }
 
 TEST_F(DelayQueueTest, TheWaitGoesOnIfTheItemItWasForIsDrained) {
-  ASSERT_TRUE(queue.put(1, 10ms));
+  ASSERT_TRUE(queue.put(1, due_in(10ms)));
   auto taken = take_in_background();
   await_timers(1);
   EXPECT_EQ(queue.drain(), std::vector{1});
-  ASSERT_TRUE(queue.put(2, 20ms));
+  ASSERT_TRUE(queue.put(2, due_in(20ms)));
   clock.advance(10ms);
   await_timers(1);
   EXPECT_FALSE(is_done(taken));
@@ -161,7 +161,7 @@ TEST_F(DelayQueueTest, TheWaitGoesOnIfTheItemItWasForIsDrained) {
 }
 
 TEST_F(DelayQueueTest, ADeadlineBeforeTheDueTimeEndsTheWait) {
-  ASSERT_TRUE(queue.put(1, 20ms));
+  ASSERT_TRUE(queue.put(1, due_in(20ms)));
   auto taken = take_in_background({.deadline = within(10ms)});
   await_timers(1);
   clock.advance(10ms);
@@ -170,7 +170,7 @@ TEST_F(DelayQueueTest, ADeadlineBeforeTheDueTimeEndsTheWait) {
 }
 
 TEST_F(DelayQueueTest, AnItemDueExactlyAtTheDeadlineIsTaken) {
-  ASSERT_TRUE(queue.put(1, 10ms));
+  ASSERT_TRUE(queue.put(1, due_in(10ms)));
   auto taken = take_in_background({.deadline = within(10ms)});
   await_timers(1);
   clock.advance(10ms);
@@ -179,8 +179,8 @@ TEST_F(DelayQueueTest, AnItemDueExactlyAtTheDeadlineIsTaken) {
 
 TEST_F(DelayQueueTest, ADelayCountsFromTheCallNotFromWhenThereIsRoom) {
   DelayQueue<int> small{{.capacity = 1}};
-  ASSERT_TRUE(small.put(1, 0s));
-  auto put = in_background([&] { return small.put(2, 10ms); });
+  ASSERT_TRUE(small.put(1, due_in(0s)));
+  auto put = in_background([&] { return small.put(2, due_in(10ms)); });
   await_producers(small, 1);
   clock.advance(10ms);
   EXPECT_EQ(small.take(), 1);
@@ -192,7 +192,7 @@ TEST(DelayQueueOnTheRealClock, ItemsComeOutWhenTheyAreDueAndNotBefore) {
   DelayQueue<TimePoint> queue{{.capacity = 10}};
   for (int i = 5; i >= 1; --i) {
     const auto due = now() + i * 2ms;
-    ASSERT_TRUE(queue.put(TimePoint(due), due));
+    ASSERT_TRUE(queue.put(TimePoint(due), due_at(due)));
   }
   queue.close();
   for (TimePoint& due : queue) EXPECT_LE(due, now());
@@ -201,7 +201,7 @@ TEST(DelayQueueOnTheRealClock, ItemsComeOutWhenTheyAreDueAndNotBefore) {
 // -- The watch ------------------------------------------------------------------------------------
 
 TEST_F(DelayQueueTest, OnlyOneOfManyWaitingTakersSetsATimer) {
-  ASSERT_TRUE(queue.put(1, 10ms));
+  ASSERT_TRUE(queue.put(1, due_in(10ms)));
   auto waiting = takers(5);
   await_timers(1);
   EXPECT_EQ(clock.waiting(), 1u);
@@ -211,7 +211,7 @@ TEST_F(DelayQueueTest, OnlyOneOfManyWaitingTakersSetsATimer) {
 }
 
 TEST_F(DelayQueueTest, TheFirstTakerGetsTheFirstItemAndTheNextTakesOverTheWatch) {
-  for (int i = 1; i <= 3; ++i) ASSERT_TRUE(queue.put(int(i), i * 10ms));
+  for (int i = 1; i <= 3; ++i) ASSERT_TRUE(queue.put(int(i), due_in(i * 10ms)));
   auto waiting = takers(3);
   for (int i = 1; i <= 3; ++i) {
     await_timers(1);
@@ -221,7 +221,7 @@ TEST_F(DelayQueueTest, TheFirstTakerGetsTheFirstItemAndTheNextTakesOverTheWatch)
 }
 
 TEST_F(DelayQueueTest, ItemsDueAtTheSameMomentWakeAsManyTakers) {
-  for (int i = 0; i < 4; ++i) ASSERT_TRUE(queue.put(int(i), 10ms));
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(queue.put(int(i), due_in(10ms)));
   auto waiting = takers(4);
   await_timers(1);
   clock.advance(10ms);
@@ -231,7 +231,7 @@ TEST_F(DelayQueueTest, ItemsDueAtTheSameMomentWakeAsManyTakers) {
 }
 
 TEST_F(DelayQueueTest, AStoppedWatcherPassesTheWatchOn) {
-  ASSERT_TRUE(queue.put(1, 10ms));
+  ASSERT_TRUE(queue.put(1, due_in(10ms)));
   std::stop_source stop;
   auto watcher = take_in_background({.stop = stop.get_token()});
   await_consumers(queue, 1);
@@ -246,7 +246,7 @@ TEST_F(DelayQueueTest, AStoppedWatcherPassesTheWatchOn) {
 }
 
 TEST_F(DelayQueueTest, AWatcherThatTimesOutPassesTheWatchOn) {
-  ASSERT_TRUE(queue.put(1, 10ms));
+  ASSERT_TRUE(queue.put(1, due_in(10ms)));
   auto watcher = take_in_background({.deadline = within(5ms)});
   await_consumers(queue, 1);
   auto next = std::move(takers(1)[0]);
@@ -261,8 +261,8 @@ TEST_F(DelayQueueTest, AWatcherThatTimesOutPassesTheWatchOn) {
 
 TEST_F(DelayQueueTest, AWatcherWhoseItemThrowsPassesTheWatchOn) {
   DelayQueue<Fragile> fragile{{.capacity = 2}};
-  ASSERT_TRUE(fragile.put(Fragile(1, 1), 10ms));
-  ASSERT_TRUE(fragile.put(Fragile(2), 20ms));
+  ASSERT_TRUE(fragile.put(Fragile(1, 1), due_in(10ms)));
+  ASSERT_TRUE(fragile.put(Fragile(2), due_in(20ms)));
   auto first = in_background([&] { return fragile.take()->value; });
   await_consumers(fragile, 1);
   auto second = in_background([&] { return fragile.take()->value; });
@@ -277,8 +277,8 @@ TEST_F(DelayQueueTest, AWatcherWhoseItemThrowsPassesTheWatchOn) {
 }
 
 TEST_F(DelayQueueTest, ATakerInLineThatLeavesDoesNotDisturbTheOthers) {
-  ASSERT_TRUE(queue.put(1, 10ms));
-  ASSERT_TRUE(queue.put(2, 20ms));
+  ASSERT_TRUE(queue.put(1, due_in(10ms)));
+  ASSERT_TRUE(queue.put(2, due_in(20ms)));
   auto watcher = std::move(takers(1)[0]);
   std::stop_source stop;
   auto in_line = take_in_background({.stop = stop.get_token()});
@@ -298,7 +298,7 @@ TEST_F(DelayQueueTest, ATakerInLineThatLeavesDoesNotDisturbTheOthers) {
 TEST_F(DelayQueueTest, APollNeverOvertakesTheWatcher) {
   for (int i = 0; i < 200; ++i) {
     auto watcher = std::move(takers(1)[0]);
-    ASSERT_TRUE(queue.put(int(i), 0s));
+    ASSERT_TRUE(queue.put(int(i), due_in(0s)));
     EXPECT_EQ(queue.poll(), empty);
     EXPECT_EQ(watcher.get(), i);
   }
@@ -308,7 +308,7 @@ TEST_F(DelayQueueTest, APollGivesTheWatcherItsItemAndTakesTheNext) {
   auto watcher = std::move(takers(1)[0]);
   std::vector<int> items{1, 2};
   // Both go in at the same moment as far as anybody can see: the watcher may be given its item by the poll.
-  ASSERT_TRUE(queue.put_all(items, 0s));
+  ASSERT_TRUE(queue.put_all(items, due_in(0s)));
   EXPECT_EQ(queue.take(), 2);
   EXPECT_EQ(watcher.get(), 1);
 }
@@ -321,12 +321,12 @@ TEST_F(DelayQueueTest, ATakerInLineThatNeverGetsToRunIsOvertakenABoundedNumberOf
   await_consumers(queue, 2);
   await_sleep();
   freeze.freeze(in_line.native_handle());
-  ASSERT_TRUE(queue.put(-1, 0s));
+  ASSERT_TRUE(queue.put(-1, due_in(0s)));
   ASSERT_EQ(watcher.get(), -1);
 
   constexpr auto most = detail::Turnstile::max_overtakes;
   std::uint64_t overtakes = 0;
-  while (overtakes <= most && queue.offer(1, 0s) && queue.poll()) ++overtakes;
+  while (overtakes <= most && queue.offer(1, due_in(0s)) && queue.poll()) ++overtakes;
   EXPECT_LE(overtakes, most);
   freeze.thaw();
   queue.close();
@@ -337,11 +337,11 @@ TEST_F(DelayQueueTest, ATakerInLineThatNeverGetsToRunIsOvertakenABoundedNumberOf
 // -- Closing --------------------------------------------------------------------------------------
 
 TEST_F(DelayQueueTest, AfterCloseWhatWasAcceptedIsStillDeliveredWhenDue) {
-  ASSERT_TRUE(queue.put(1, 10ms));
+  ASSERT_TRUE(queue.put(1, due_in(10ms)));
   auto waiting = takers(2);
   await_timers(1);
   queue.close();
-  EXPECT_EQ(queue.put(2, 0s), closed);
+  EXPECT_EQ(queue.put(2, due_in(0s)), closed);
   EXPECT_EQ(queue.poll(), empty);
   await_timers(1);
   EXPECT_FALSE(is_done(waiting[0]) || is_done(waiting[1]));
@@ -353,7 +353,7 @@ TEST_F(DelayQueueTest, AfterCloseWhatWasAcceptedIsStillDeliveredWhenDue) {
 }
 
 TEST_F(DelayQueueTest, DrainingAClosedQueueEndsTheWaitsOfAll) {
-  ASSERT_TRUE(queue.put(1, 1h));
+  ASSERT_TRUE(queue.put(1, due_in(1h)));
   auto waiting = takers(4);
   queue.close();
   await_sleep();  // They have looked, and wait for the item to be due.
@@ -368,10 +368,10 @@ TEST_F(DelayQueueTest, DropOldestEvictsTheItemDueFirst) {
   DelayQueue<int> small{{.capacity = 2, .when_full = WhenFull::drop_oldest},
                         [&](int& item) { dropped.push_back(item); }};
   const auto log_before = set_log([](std::string_view) {});
-  small.push(2, 20ms);
-  small.push(1, 10ms);
-  EXPECT_TRUE(small.push(3, 30ms));
-  EXPECT_TRUE(small.push(0, 0s));  // Due before all others, and in all the same.
+  small.push(2, due_in(20ms));
+  small.push(1, due_in(10ms));
+  EXPECT_TRUE(small.push(3, due_in(30ms)));
+  EXPECT_TRUE(small.push(0, due_in(0s)));  // Due before all others, and in all the same.
   EXPECT_EQ(dropped, (std::vector{1, 2}));
   EXPECT_EQ(small.drain(), (std::vector{0, 3}));
   set_log(log_before);
@@ -380,10 +380,10 @@ TEST_F(DelayQueueTest, DropOldestEvictsTheItemDueFirst) {
 TEST_F(DelayQueueTest, EvictingTheItemAWatcherWaitsForLeavesItWaitingForTheNext) {
   DelayQueue<int> small{{.capacity = 1, .when_full = WhenFull::drop_oldest}};
   const auto log_before = set_log([](std::string_view) {});
-  small.push(1, 10ms);
+  small.push(1, due_in(10ms));
   auto taken = in_background([&] { return small.take(); });
   await_timers(1);
-  small.push(2, 20ms);
+  small.push(2, due_in(20ms));
   eventually([&] {
     clock.advance(1ms);
     return is_done(taken);

@@ -92,7 +92,8 @@ class QueueCore : public Primitive {
     tail_.unlock(next);
   }
   void tell_consumers() {
-    if (consumers_.someone_sleeps()) [[unlikely]] consumers_.notify();
+    if (consumers_.someone_sleeps()) [[unlikely]]
+      consumers_.notify();
   }
 
   // -- With the head lock held -------------------------------------------------------------------
@@ -116,7 +117,8 @@ class QueueCore : public Primitive {
     head_.unlock(head + count);
   }
   void tell_producers() {
-    if (producers_.someone_sleeps()) [[unlikely]] producers_.notify();
+    if (producers_.someone_sleeps()) [[unlikely]]
+      producers_.notify();
   }
 
   // The oldest item has been taken out by an evicting push, which holds the tail lock too. No
