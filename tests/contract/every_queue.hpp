@@ -29,11 +29,14 @@
 #include <utility>
 #include <vector>
 
+#include "support/await_sleep.hpp"
+
 namespace handoff::contract {
 
 using namespace std::chrono_literals;
 using testing::eventually;
 using testing::ManualClock;
+using tests::await_sleep;
 
 // A DelayQueue whose items are all due at once.
 template <typename T>
@@ -156,20 +159,6 @@ void await_producers(const Queue& queue, std::size_t count) {
 template <typename Queue>
 void await_consumers(const Queue& queue, std::size_t count) {
   eventually([&] { return queue.stats().waiting_consumers == count; });
-}
-
-// Until every other thread of this program sleeps: one that is counted as waiting may still be having its last look.
-inline void await_sleep() {
-  eventually([] {
-    int awake = 0;
-    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-      std::string line;
-      std::getline(std::ifstream(task.path() / "stat"), line);
-      const auto state = line.rfind(") ");
-      awake += state != std::string::npos && line[state + 2] != 'S';
-    }
-    return awake <= 1;  // The one that asks.
-  });
 }
 
 template <typename Work>

@@ -13,6 +13,7 @@
 #include <cerrno>
 
 #include "handoff/testing/eventually.hpp"
+#include "support/await_sleep.hpp"
 
 namespace handoff::tests {
 
@@ -36,6 +37,7 @@ class FreezeSignal {
   // Returns false where signals are held back until the thread's next call, as ThreadSanitizer does: the thread then
   // runs on, and only what must hold for a running thread can be expected.
   bool freeze(pthread_t thread) {
+    await_sleep();
     ::pthread_kill(thread, SIGUSR1);
 #if defined(__SANITIZE_THREAD__)
     return false;

@@ -399,17 +399,25 @@ std::expected<std::vector<T>, Refusal> BlockingQueue<T>::take_some(std::size_t m
                                                                    std::source_location where) {
   std::vector<T> items;
   if (max == 0) return items;
-  max = std::min(max, capacity_);
+  if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
   if constexpr (std::is_nothrow_move_constructible_v<T>) {
-    if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
+    // Memory first, items then: running out of it must not lose one.
     items.reserve(std::min(max, std::max<std::size_t>(size(), 1)));
-    if (try_take_some(items, items.capacity()) > 0) return items;
+    if (try_take_some(items, std::min(max, items.capacity())) > 0) return items;
   } else {
     items.reserve(1);
   }
   auto first = take(wait, where);
   if (!first) return std::unexpected(first.error());
   items.push_back(std::move(*first));
+  if constexpr (std::is_nothrow_move_constructible_v<T>) {
+    try {
+      items.reserve(std::min(max, size() + 1));
+    } catch (const std::bad_alloc&) {
+      return items;  // One will do.
+    }
+    try_take_some(items, std::min(max, items.capacity()) - 1);
+  }
   return items;
 }
 
