@@ -20,7 +20,7 @@ constexpr int looks_before_sleep = 2;
 // Spinning is worth it only while the other side runs on another core. Each success earns credit, each failure
 // costs some; without credit, one wait in so many tries again.
 constexpr std::int32_t most_credit = 8;
-constexpr std::int32_t waits_until_next_try = 16;
+constexpr std::int32_t waits_until_next_try = 4;
 }  // namespace
 
 // A waiter's stay at the turnstile. However it ends, by success, refusal or a throwing attempt, the
