@@ -41,7 +41,6 @@
 #include <expected>
 #include <functional>
 #include <iterator>
-#include <memory>
 #include <optional>
 #include <source_location>
 #include <span>
@@ -50,6 +49,8 @@
 #include <vector>
 
 #include "handoff/detail/queue/queue_core.hpp"
+#include "handoff/detail/queue/slots.hpp"
+#include "handoff/detail/queue/take_iterator.hpp"
 #include "handoff/refusal.hpp"
 #include "handoff/stats.hpp"
 #include "handoff/wait.hpp"
@@ -160,7 +161,7 @@ class BlockingQueue final : private detail::QueueCore {
   using QueueCore::stats;  // A snapshot.
 
   // for (Order& order : orders) ship(order);     ends when closed and drained.
-  class Iterator;
+  using Iterator = detail::TakeIterator<BlockingQueue, T>;
   Iterator begin() { return Iterator(*this); }
   std::default_sentinel_t end() { return {}; }
 
@@ -188,11 +189,7 @@ class BlockingQueue final : private detail::QueueCore {
   [[gnu::noinline]] Result take_waiting(const Wait& wait, std::source_location where);
   void dropped(T& item);
 
-  struct FreeSlots {
-    void operator()(T* slots) const { ::operator delete(slots, std::align_val_t(alignof(T))); }
-  };
-
-  alignas(detail::cache_line) const std::unique_ptr<T, FreeSlots> slots_;
+  alignas(detail::cache_line) const detail::Slots<T> slots_;
   const OnDrop on_drop_;
 };
 

@@ -1,28 +1,12 @@
 #include "handoff/detail/queue/ordered_core.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
-#include <limits>
-#include <stdexcept>
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
-namespace {
-
-std::size_t checked_capacity(std::size_t capacity, std::size_t item_size) {
-  const auto largest = std::max(item_size, sizeof(RankHeap::Entry));
-  const auto most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / largest;
-  if (capacity >= 1 && capacity <= most) return capacity;
-  throw std::invalid_argument(fmt::format(
-      "queue capacity must be from 1 to {} items of {} bytes, got {}", most, item_size, capacity));
-}
-
-}  // namespace
-
 OrderedCore::OrderedCore(const char* kind, const QueueOptions& options, std::size_t item_size)
     : Primitive(kind, options.name),
-      capacity_(checked_capacity(options.capacity, item_size)),
+      capacity_(checked_capacity(options.capacity, std::max(item_size, sizeof(RankHeap::Entry)))),
       when_full_(options.when_full),
       drops_(*this),
       producers_(*this),

@@ -9,17 +9,14 @@
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
-namespace {
-
-std::size_t checked_capacity(std::size_t capacity, std::size_t item_size) {
+std::size_t checked_capacity(std::size_t capacity, std::size_t bytes_per_item) {
   const auto most =
-      static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / item_size;
+      static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / bytes_per_item;
   if (capacity >= 1 && capacity <= most) return capacity;
-  throw std::invalid_argument(fmt::format(
-      "queue capacity must be from 1 to {} items of {} bytes, got {}", most, item_size, capacity));
+  throw std::invalid_argument(
+      fmt::format("queue capacity must be from 1 to {} items of {} bytes, got {}", most,
+                  bytes_per_item, capacity));
 }
-
-}  // namespace
 
 QueueCore::QueueCore(const QueueOptions& options, std::size_t item_size)
     : Primitive("BlockingQueue", options.name),

@@ -21,9 +21,9 @@ class BlockingQueue<T>::PutTurn final : public detail::Turnstile::Turn {
   std::uint64_t position() const override { return queue_.tail_.index(); }
 
   // Called by another thread, which holds the tail lock. True if the slot was filled.
-  bool fill_for_owner(T* slot) noexcept {
+  bool fill_for_owner() noexcept {
     try {
-      std::construct_at(slot, std::move(item_));
+      queue_.slots_.fill(queue_.fill_position_, std::move(item_));
     } catch (...) {
       error_ = std::current_exception();
     }
@@ -88,29 +88,27 @@ template <typename T>
 class BlockingQueue<T>::TakeOut {
  public:
   TakeOut(BlockingQueue& queue, std::uint64_t head)
-      : queue_(queue), head_(head), slot_(queue.slots_.get() + queue.empty_position_) {}
+      : queue_(queue), head_(head), slot_(queue.empty_position_) {}
   ~TakeOut() {
-    std::destroy_at(slot_);
+    queue_.slots_.empty(slot_);
     queue_.release_slots(head_);
   }
   TakeOut(const TakeOut&) = delete;
   TakeOut& operator=(const TakeOut&) = delete;
 
-  T&& item() { return std::move(*slot_); }
+  T&& item() { return std::move(queue_.slots_[slot_]); }
 
  private:
   BlockingQueue& queue_;
   const std::uint64_t head_;
-  T* const slot_;
+  const std::size_t slot_;
 };
 
 // -- Construction ---------------------------------------------------------------------------------
 
 template <typename T>
 BlockingQueue<T>::BlockingQueue(QueueOptions options, OnDrop on_drop)
-    : QueueCore(options, sizeof(T)),
-      slots_(static_cast<T*>(::operator new(capacity_ * sizeof(T), std::align_val_t(alignof(T))))),
-      on_drop_(std::move(on_drop)) {
+    : QueueCore(options, sizeof(T)), slots_(capacity_), on_drop_(std::move(on_drop)) {
   static_assert(std::is_move_constructible_v<T>, "items are moved in and out");
   enter_if_named();
 }
@@ -120,7 +118,7 @@ BlockingQueue<T>::~BlockingQueue() {
   retire();
   auto left = tail_.index() - head_.index();
   for (auto position = empty_position_; left > 0; --left, position = wrapped(position + 1)) {
-    std::destroy_at(slots_.get() + position);
+    slots_.empty(position);
   }
 }
 
@@ -138,10 +136,10 @@ typename BlockingQueue<T>::Tried BlockingQueue<T>::try_put(T& item) {
     if (tail >= producers_.overtake_limit() && serve_producer(tail)) [[unlikely]]
       continue;
     if constexpr (std::is_nothrow_move_constructible_v<T>) {
-      std::construct_at(slots_.get() + fill_position_, std::move(item));
+      slots_.fill(fill_position_, std::move(item));
     } else {
       try {
-        std::construct_at(slots_.get() + fill_position_, std::move(item));
+        slots_.fill(fill_position_, std::move(item));
       } catch (...) {
         tail_.unlock(tail);
         throw;
@@ -211,7 +209,7 @@ typename BlockingQueue<T>::Added BlockingQueue<T>::push_evicting(T& item) {
       if (room_locked(tail) == 0) evict_locked(tail, evicted);
       served = tail >= producers_.overtake_limit() && serve_producer(tail);
       if (!served) {
-        std::construct_at(slots_.get() + fill_position_, std::move(item));
+        slots_.fill(fill_position_, std::move(item));
         publish(tail);
       }
     } catch (...) {
@@ -240,14 +238,14 @@ void BlockingQueue<T>::evict_locked(std::uint64_t tail, Evicted& evicted) {
     head_seen_ = head;
     return;
   }
-  T* const slot = slots_.get() + empty_position_;
+  const auto slot = empty_position_;
   const auto finish = [&] {
-    std::destroy_at(slot);
+    slots_.empty(slot);
     release_evicted(head);
     evicted.is_gone = true;
   };
   try {
-    evicted.item.emplace(std::move(*slot));
+    evicted.item.emplace(std::move(slots_[slot]));
   } catch (...) {
     finish();
     throw;
@@ -275,7 +273,7 @@ std::size_t BlockingQueue<T>::try_put_some(std::span<T> items, Tried& tried) {
   try {
     for (auto position = fill_position_; filled < count;
          ++filled, position = wrapped(position + 1)) {
-      std::construct_at(slots_.get() + position, std::move(items[filled]));
+      slots_.fill(position, std::move(items[filled]));
     }
   } catch (...) {
     publish(tail, filled);
@@ -318,7 +316,7 @@ template <typename T>
 bool BlockingQueue<T>::serve_producer(std::uint64_t tail) {
   bool filled = false;
   const bool served = producers_.serve_front([&](detail::Turnstile::Turn& turn) {
-    filled = static_cast<PutTurn&>(turn).fill_for_owner(slots_.get() + fill_position_);
+    filled = static_cast<PutTurn&>(turn).fill_for_owner();
     // Before the owner can go: once its put has returned, the item must be there for all.
     publish_index(tail, filled ? 1 : 0);
   });
@@ -385,9 +383,8 @@ std::size_t BlockingQueue<T>::try_take_some(std::vector<T>& items, std::size_t m
   const auto count = std::min<std::size_t>(max, static_cast<std::size_t>(tail_seen_ - head));
   auto position = empty_position_;
   for (std::size_t i = 0; i < count; ++i, position = wrapped(position + 1)) {
-    T* const slot = slots_.get() + position;
-    items.push_back(std::move(*slot));  // Room is reserved, and the move cannot throw.
-    std::destroy_at(slot);
+    items.push_back(std::move(slots_[position]));  // Room is reserved, and the move cannot throw.
+    slots_.empty(position);
   }
   release_slots(head, count);
   return count;
@@ -450,38 +447,13 @@ std::size_t BlockingQueue<T>::drain(Sink sink) {
 template <typename T>
 bool BlockingQueue<T>::serve_consumer(std::uint64_t head) {
   const bool served = consumers_.serve_front([&](detail::Turnstile::Turn& turn) {
-    T* const slot = slots_.get() + empty_position_;
-    static_cast<TakeTurn&>(turn).give_to_owner(std::move(*slot));
-    std::destroy_at(slot);
+    static_cast<TakeTurn&>(turn).give_to_owner(std::move(slots_[empty_position_]));
+    slots_.empty(empty_position_);
     // Before the owner can go: once its take has returned, the room must be there for all.
     release_index(head, 1);
   });
   if (served) tell_producers();
   return served;
 }
-
-// -- Range-for ------------------------------------------------------------------------------------
-
-template <typename T>
-class BlockingQueue<T>::Iterator {
- public:
-  using value_type = T;
-  using difference_type = std::ptrdiff_t;
-  using iterator_concept = std::input_iterator_tag;
-
-  explicit Iterator(BlockingQueue& queue) : queue_(&queue) { ++*this; }
-  T& operator*() const { return *item_; }
-  Iterator& operator++() {
-    item_.reset();
-    if (auto next = queue_->take()) item_.emplace(std::move(*next));
-    return *this;
-  }
-  void operator++(int) { ++*this; }
-  friend bool operator==(const Iterator& it, std::default_sentinel_t) { return !it.item_; }
-
- private:
-  BlockingQueue* queue_;
-  mutable std::optional<T> item_;
-};
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR

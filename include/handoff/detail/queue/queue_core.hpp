@@ -44,6 +44,9 @@ struct PutAll {
 
 namespace detail {
 
+// Returns `capacity`, or throws std::invalid_argument if it is 0 or so much memory cannot be addressed.
+std::size_t checked_capacity(std::size_t capacity, std::size_t bytes_per_item);
+
 enum class Tried : std::uint8_t { done, not_yet, closed };
 
 class QueueCore : public Primitive {

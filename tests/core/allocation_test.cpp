@@ -1,0 +1,71 @@
+// Waiting must not allocate: a process that is out of memory must still be able to shut down.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+#include "handoff/queue.hpp"
+#include "handoff/testing/eventually.hpp"
+
+namespace {
+thread_local int allocations = 0;
+
+void* counted(std::size_t size, std::size_t alignment) {
+  ++allocations;
+  const auto rounded = (size + alignment - 1) / alignment * alignment;
+  if (void* memory = std::aligned_alloc(alignment, rounded)) return memory;
+  throw std::bad_alloc();
+}
+}  // namespace
+
+void* operator new(std::size_t size) { return counted(size, alignof(std::max_align_t)); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return counted(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace handoff {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Allocation, TheCounterCounts) {
+  const int before = allocations;
+  delete new int(1);
+  EXPECT_EQ(allocations, before + 1);
+}
+
+TEST(Allocation, AWaitWithDeadlineAndStopAllocatesNothing) {
+  BlockingQueue<int> queue{{.capacity = 1, .name = "no allocation"}};
+  std::stop_source stop;
+  int during_waits = -1;
+  std::jthread taker([&] {
+    const Wait wait{.deadline = within(1h), .stop = stop.get_token()};
+    EXPECT_EQ(queue.take(wait), 1);  // The thread's first wait gives it a number and a name.
+    const int before = allocations;
+    EXPECT_EQ(queue.take(wait), 2);
+    EXPECT_EQ(queue.take(wait), std::unexpected(Refusal::stopped));
+    during_waits = allocations - before;
+  });
+  const auto wait_for_taker = [&](std::uint64_t waits) {
+    testing::eventually([&] {
+      const auto stats = queue.stats();
+      return stats.consumer_waits == waits && stats.waiting_consumers == 1;
+    });
+  };
+  wait_for_taker(1);
+  ASSERT_TRUE(queue.put(1));
+  wait_for_taker(2);
+  ASSERT_TRUE(queue.put(2));
+  wait_for_taker(3);
+  stop.request_stop();
+  taker.join();
+  EXPECT_EQ(during_waits, 0);
+}
+
+}  // namespace
+}  // namespace handoff
