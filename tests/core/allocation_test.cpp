@@ -19,14 +19,26 @@ void* counted(std::size_t size, std::size_t alignment) {
 }
 }  // namespace
 
-void* operator new(std::size_t size) { return counted(size, alignof(std::max_align_t)); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
+// Not inlined: g++ would take free() for the wrong counterpart of a new expression.
+#define HANDOFF_TEST_REPLACEMENT __attribute__((noinline))
+
+HANDOFF_TEST_REPLACEMENT void* operator new(std::size_t size) {
+  return counted(size, alignof(std::max_align_t));
+}
+HANDOFF_TEST_REPLACEMENT void* operator new(std::size_t size, std::align_val_t alignment) {
   return counted(size, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+HANDOFF_TEST_REPLACEMENT void operator delete(void* memory) noexcept { std::free(memory); }
+HANDOFF_TEST_REPLACEMENT void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+HANDOFF_TEST_REPLACEMENT void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+HANDOFF_TEST_REPLACEMENT void operator delete(void* memory, std::size_t,
+                                              std::align_val_t) noexcept {
+  std::free(memory);
+}
 
 namespace handoff {
 namespace {
