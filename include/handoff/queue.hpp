@@ -176,7 +176,7 @@ class BlockingQueue final : private detail::QueueCore {
   };
 
   Tried try_put(T& item);
-  std::size_t try_put_some(std::span<T> items, Tried& tried);
+  std::size_t try_put_some(std::span<T> items);
   Added push_evicting(T& item);
   // Done: the consumers' side is locked at `index`, and the item there is the caller's to take out.
   Tried lock_item(std::uint64_t& index);

@@ -260,12 +260,11 @@ void BlockingQueue<T>::dropped(T& item) {
 }
 
 template <typename T>
-std::size_t BlockingQueue<T>::try_put_some(std::span<T> items, Tried& tried) {
+std::size_t BlockingQueue<T>::try_put_some(std::span<T> items) {
   const auto tail = tail_.lock();
   const auto count = closed_locked() ? 0 : std::min(items.size(), room_locked(tail));
   // A sleeper whose turn has come is served by the single put that follows.
   if (count == 0 || tail >= producers_.overtake_limit()) {
-    tried = closed_locked() ? Tried::closed : Tried::not_yet;
     tail_.unlock(tail);
     return 0;
   }
@@ -276,12 +275,9 @@ std::size_t BlockingQueue<T>::try_put_some(std::span<T> items, Tried& tried) {
       slots_.fill(position, std::move(items[filled]));
     }
   } catch (...) {
-    publish(tail, filled);
-    tried = Tried::not_yet;  // The single put that follows meets the exception and reports it.
-    return filled;
+    // The single put that follows meets the exception and reports it.
   }
   publish(tail, filled);
-  tried = Tried::done;
   return filled;
 }
 
@@ -289,9 +285,8 @@ template <typename T>
 PutAll BlockingQueue<T>::put_all(std::span<T> items, const Wait& wait, std::source_location where) {
   PutAll result;
   while (result.accepted < items.size()) {
-    Tried tried = Tried::not_yet;
     if (!wait.stop.stop_requested()) {
-      result.accepted += try_put_some(items.subspan(result.accepted), tried);
+      result.accepted += try_put_some(items.subspan(result.accepted));
     }
     if (result.accepted == items.size()) break;
     // The next one waits as a single put does; it also meets what ends the whole: a close, a stop, a throw.
