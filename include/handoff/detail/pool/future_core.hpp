@@ -1,0 +1,97 @@
+// What a future and its job share, without knowing the result's type.
+//
+// Phases: pending -> running -> value | error       whoever moves it to running, by one compare-and-swap, runs it
+//         pending -> never                          the job was destroyed without having been run
+//         chained -> pending                        one made by then(): what it follows is done
+//
+// Invariants:
+// - The callable lives here, not in the queue: so a waiting job can run what it waits for wherever that is queued.
+//   The queue's entry is then spent; running it does nothing.
+// - The last phase is stored, and all waiters are let through, under the lock of `waiters_`.
+// - Two references: the future's, and the job's. One made by then() keeps two more until it has run: to what it
+//   follows, whose result it takes, and to the origin of the chain, which it may have to run while it is waited for.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <source_location>
+#include <stop_token>
+
+#include "handoff/detail/core/atomic.hpp"
+#include "handoff/detail/core/primitive.hpp"
+#include "handoff/detail/core/wait_list.hpp"
+#include "handoff/refusal.hpp"
+#include "handoff/wait.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::detail {
+
+class PoolCore;
+
+class FutureCore {
+ public:
+  enum class Phase : std::uint8_t { chained, pending, running, value, error, never };
+
+  FutureCore(const FutureCore&) = delete;
+  FutureCore& operator=(const FutureCore&) = delete;
+
+  bool is_done() const { return phase_.load(acquire) >= Phase::value; }  // Pairs with finish().
+  Phase phase() const { return phase_.load(acquire); }
+  const std::exception_ptr& error() const { return error_; }
+  const std::source_location& where() const { return where_; }
+  ThreadId runner() const { return runner_.load(relaxed); }  // For people.
+
+  // Runs it on this thread. False if somebody has begun to.
+  bool try_run(const std::stop_token& stop);
+  // Its job is being destroyed: if it has not run, it never will.
+  void abandon();
+  bool is_spent() const noexcept { return phase_.load(acquire) != Phase::pending; }
+
+  // Waits until it is done. On a worker, does the job itself if nobody has begun it, or brings in a spare worker.
+  std::optional<Refusal> wait(const Wait& wait, std::source_location where);
+
+  // `next` runs when this one is done, on the thread that finishes it, or here and now. It takes over a reference.
+  void then_run(FutureCore& next);
+
+  void add_reference() { references_.fetch_add(1, relaxed); }  // By one who has a reference.
+  void drop_reference() {
+    // acq_rel: what others did with it happens before it is destroyed.
+    if (references_.fetch_sub(1, acq_rel) == 1) delete this;
+  }
+
+ protected:
+  // `pool`: whose workers may run it while they wait for it; compared, never used. `follows`: see then_run().
+  FutureCore(const PoolCore* pool, std::source_location where, FutureCore* follows);
+  virtual ~FutureCore();
+
+  // Calls the callable, keeps the result, and destroys the callable, whether or not it throws.
+  virtual void call(const std::stop_token& stop) = 0;
+  // Destroys the callable: it will not be called.
+  virtual void drop() noexcept = 0;
+
+ private:
+  class WaitSubject;
+  class ThenRunner;
+
+  bool may_run_here() const;
+  void help();
+  void finish(Phase phase);
+  void let_go_of_what_it_follows();
+
+  atomic<Phase> phase_;
+  atomic<std::uint32_t> references_{2};
+  atomic<ThreadId> runner_{no_thread};
+  const PoolCore* const pool_;
+  const std::source_location where_;
+  FutureCore* follows_;       // The one before in a chain of then(); null once that is not needed.
+  FutureCore* const origin_;  // The first of that chain. Both are kept alive by us.
+  std::exception_ptr error_;
+  // Guarded by the lock of waiters_.
+  WaitList waiters_;
+  FutureCore* next_ = nullptr;          // To be run once this one is done.
+  const Primitive* subject_ = nullptr;  // The wait that is under way, for the wait graph.
+  // The runner's of the thread that has this one in its list.
+  FutureCore* next_to_run_ = nullptr;
+};
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::detail

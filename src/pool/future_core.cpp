@@ -1,0 +1,217 @@
+#include "handoff/detail/pool/future_core.hpp"
+
+#include <fmt/core.h>
+
+#include <string>
+#include <utility>
+
+#include "handoff/detail/core/wait_graph.hpp"
+#include "handoff/detail/pool/pool_core.hpp"
+#include "sync/line.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::detail {
+
+namespace {
+std::string place(const std::source_location& where) {
+  const std::string_view file = where.file_name();
+  return fmt::format("{}:{}", file.substr(file.rfind('/') + 1), where.line());
+}
+}  // namespace
+
+// A future is entered in the registry only while somebody waits for it: most of them never are.
+class FutureCore::WaitSubject final : public Primitive {
+ public:
+  explicit WaitSubject(FutureCore& core)
+      : Primitive("Future", place(core.where())), core_(core), worker_(this_worker) {
+    enter_if_named();
+  }
+  ~WaitSubject() {
+    retire();
+#if defined(HANDOFF_CHECKED) && HANDOFF_CHECKED
+    forget_holders(*this);
+#endif
+  }
+
+  Stats stats() const override { return stats_of(core_.waiters_); }
+  void report_waits(std::vector<WaitInfo>& waits) const override {
+    const std::size_t before = waits.size();
+    core_.waiters_.report(*this, waits);
+    if (worker_ == nullptr || core_.phase() > Phase::pending) return;
+    for (std::size_t i = before; i < waits.size(); ++i) {
+      waits[i].held_by = worker_->pool.shortage();
+    }
+  }
+  ThreadId holder() const override {
+    return core_.phase() == Phase::running ? core_.runner() : no_thread;
+  }
+
+ private:
+  FutureCore& core_;
+  const Worker* const worker_;  // Whose job waits; it is alive as long as its thread waits.
+};
+
+// Runs what follows, one after the other rather than one inside the other: a chain may be of any length.
+class FutureCore::ThenRunner {
+ public:
+  // Takes over a reference. `will_run`: false if what it follows never ran.
+  static void run(FutureCore& next, bool will_run) {
+    next.phase_.store(Phase::pending, release);  // Pairs with the acquire in try_run().
+    if (!will_run) next.abandon();
+    thread_local ThenRunner runner;
+    runner.add(next);
+    if (runner.is_running_) return;
+    runner.is_running_ = true;
+    while (FutureCore* const first = runner.take_first()) {
+      static_cast<void>(first->try_run({}));  // Not if somebody who waits for it was faster.
+      first->drop_reference();
+    }
+    runner.is_running_ = false;
+  }
+
+ private:
+  void add(FutureCore& next) {
+    next.next_to_run_ = nullptr;
+    (last_ == nullptr ? first_ : last_->next_to_run_) = &next;
+    last_ = &next;
+  }
+  FutureCore* take_first() {
+    FutureCore* const first = first_;
+    if (first == nullptr) return nullptr;
+    first_ = first->next_to_run_;
+    if (first_ == nullptr) last_ = nullptr;
+    return first;
+  }
+
+  FutureCore* first_ = nullptr;
+  FutureCore* last_ = nullptr;
+  bool is_running_ = false;
+};
+
+FutureCore::FutureCore(const PoolCore* pool, std::source_location where, FutureCore* follows)
+    : phase_(follows == nullptr ? Phase::pending : Phase::chained),
+      pool_(pool),
+      where_(where),
+      follows_(follows),
+      origin_(follows == nullptr            ? nullptr
+              : follows->origin_ == nullptr ? follows
+                                            : follows->origin_) {
+  if (follows_ == nullptr) return;
+  follows_->add_reference();
+  origin_->add_reference();
+}
+
+FutureCore::~FutureCore() {
+  let_go_of_what_it_follows();
+  if (origin_ != nullptr) origin_->drop_reference();
+}
+
+void FutureCore::let_go_of_what_it_follows() {
+  if (FutureCore* const before = std::exchange(follows_, nullptr)) before->drop_reference();
+}
+
+bool FutureCore::try_run(const std::stop_token& stop) {
+  auto expected = Phase::pending;
+  if (!phase_.compare_exchange_strong(expected, Phase::running, acq_rel)) return false;
+  runner_.store(this_thread_id(), relaxed);
+#if defined(HANDOFF_CHECKED) && HANDOFF_CHECKED
+  {
+    SmallGuard guard(waiters_.lock());
+    if (subject_ != nullptr) add_holder(*subject_, this_thread_id(), where_);
+  }
+#endif
+  Phase end = Phase::value;
+  try {
+    call(stop);
+  } catch (...) {
+    error_ = std::current_exception();
+    end = Phase::error;
+  }
+  let_go_of_what_it_follows();
+  finish(end);
+  return true;
+}
+
+void FutureCore::abandon() {
+  auto expected = Phase::pending;
+  if (!phase_.compare_exchange_strong(expected, Phase::running, acq_rel)) return;
+  drop();
+  let_go_of_what_it_follows();
+  finish(Phase::never);
+}
+
+void FutureCore::finish(Phase phase) {
+  FutureCore* next = nullptr;
+  {
+    Unparks unparks;
+    SmallGuard guard(waiters_.lock());
+#if defined(HANDOFF_CHECKED) && HANDOFF_CHECKED
+    if (subject_ != nullptr) forget_holders(*subject_);
+#endif
+    phase_.store(phase, release);  // Pairs with is_done().
+    next = std::exchange(next_, nullptr);
+    let_all_through_locked(waiters_, unparks);
+  }
+  if (next != nullptr) ThenRunner::run(*next, phase != Phase::never);
+}
+
+void FutureCore::then_run(FutureCore& next) {
+  {
+    SmallGuard guard(waiters_.lock());
+    if (!is_done()) {
+      next_ = &next;
+      return;
+    }
+  }
+  ThenRunner::run(next, phase() != Phase::never);
+}
+
+// A worker may do what it waits for itself, and anybody may do what follows from what is done; nothing else, for the
+// thread may hold locks.
+bool FutureCore::may_run_here() const {
+  if (phase() != Phase::pending) return false;
+  if (origin_ != nullptr) return true;
+  return this_worker != nullptr && &this_worker->pool == pool_;
+}
+
+void FutureCore::help() {
+  FutureCore& first = phase() == Phase::chained ? *origin_ : *this;
+  if (!first.may_run_here()) return;
+  if (this_worker == nullptr) {
+    static_cast<void>(first.try_run({}));
+  } else if (this_worker->nested < Worker::most_nested) {
+    this_worker->pool.run_awaited(*this_worker, first);
+  }
+}
+
+std::optional<Refusal> FutureCore::wait(const Wait& wait, std::source_location where) {
+  if (wait.stop.stop_requested()) return Refusal::stopped;
+  if (is_done()) return std::nullopt;
+  help();
+  if (is_done()) return std::nullopt;
+
+  WaitSubject subject(*this);
+  Waiter waiter(wait, {.operation = "get", .where = where});
+  Link link(waiter);
+  {
+    SmallGuard guard(waiters_.lock());
+    if (is_done()) return std::nullopt;
+    waiters_.push_back_locked(link);
+#if defined(HANDOFF_CHECKED) && HANDOFF_CHECKED
+    subject_ = &subject;
+    if (phase() == Phase::running) add_holder(subject, runner(), where_);
+#endif
+  }
+  const BlockedWorker blocked(this_worker, wait.deadline.is_never() ? this : nullptr);
+  WaitEdge edge(subject, waiter);
+  edge.about_to_park();
+  auto waited = wait_to_be_let_through(waiters_, waiter, link, [] {});
+#if defined(HANDOFF_CHECKED) && HANDOFF_CHECKED
+  {
+    SmallGuard guard(waiters_.lock());
+    subject_ = nullptr;
+  }
+#endif
+  return waited ? std::nullopt : std::optional(waited.error());
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::detail

@@ -1,0 +1,138 @@
+#include <fmt/core.h>
+
+#include <stdexcept>
+
+#include "handoff/detail/core/assert.hpp"
+#include "handoff/detail/pool/pool_core.hpp"
+#include "handoff/log.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR {
+
+namespace detail {
+
+void PoolCore::close() {
+  queue_.close();
+  // Those who wait look again, and find out whether they were the last.
+  idle_.rouse_all();
+}
+
+void PoolCore::quiet_down() {
+  quiet_.store(true, seq_cst);  // Pairs with the loads in the turns.
+  idle_.rouse_all();
+  reserve_.rouse_all();
+}
+
+void PoolCore::end() {
+  ended_.store(true, seq_cst);  // Pairs with has_ended().
+  end_source_.request_stop();
+  idle_.rouse_all();
+  reserve_.rouse_all();
+}
+
+void PoolCore::collect_unstarted(std::vector<Job>& jobs) {
+  const auto keep = [&](Job& job) {
+    if (!job.is_spent()) {
+      jobs.push_back(std::move(job));
+    } else {
+      ran_early_.fetch_add(1, relaxed);
+      job.reset();
+    }
+  };
+  Job job;
+  while (take_unstarted(job)) keep(job);
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    while (workers_[i].local.take(job)) keep(job);
+  }
+  std::vector<Job> in_hand;
+  {
+    SmallGuard guard(crew_lock_);
+    in_hand.swap(unstarted_);
+  }
+  for (Job& each : in_hand) keep(each);
+}
+
+std::vector<RunningJob> PoolCore::running_jobs() const {
+  std::vector<RunningJob> jobs;
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    const auto where = workers_[i].running.load(relaxed);
+    if (where.line() == 0) continue;
+    jobs.push_back({.thread = thread_name(workers_[i].thread.load(relaxed)), .where = where});
+  }
+  return jobs;
+}
+
+void PoolCore::join_threads() {
+  std::vector<Thread> threads;
+  {
+    SmallGuard guard(crew_lock_);
+    threads.swap(threads_);
+    threads_.resize(workers_.size());
+  }
+  for (Thread& each : threads) {
+    if (each.joinable()) each.join();
+  }
+}
+
+ShutdownReport PoolCore::shutdown(const Shutdown& how) {
+  if (this_worker != nullptr && &this_worker->pool == this) {
+    throw std::logic_error(fmt::format(
+        "{}: shutdown() was called by one of its own jobs, and would wait for itself", label()));
+  }
+  const auto turn = shutting_down_.hold();
+  ShutdownReport report;
+  const auto finished_before = finished();
+  const auto began = now();
+
+  report.timers_cancelled = timers_->close();
+  close();
+  bool is_over = all_gone_.is_set();
+  if (!is_over && how.finish() > Duration::zero()) {
+    is_over = all_gone_.wait({.deadline = within(how.finish())}).has_value();
+  }
+  if (!is_over) {
+    if (how.interrupts()) stop_source_.request_stop();
+    end();
+    collect_unstarted(report.handed_back);
+    is_over = all_gone_.wait({.deadline = within(how.grace())}).has_value();
+  }
+  if (is_over) join_threads();
+  // Also what came into a worker's hands meanwhile.
+  collect_unstarted(report.handed_back);
+  if (has_ended()) report.timers_cancelled += timers_->drop_due();
+  if (!is_over) report.still_running = running_jobs();
+  report.finished = finished() - finished_before;
+  static_cast<void>(began);
+  return report;
+}
+
+PoolCore::~PoolCore() {
+  // A job that destroys its own pool would wait for itself.
+  HANDOFF_ASSERT(this_worker == nullptr || &this_worker->pool != this);
+  auto report = shutdown(interrupt(Duration::max()));
+  if (!report.handed_back.empty()) {
+    log_line(fmt::format("{}: destroyed with {} jobs that had not begun", label(),
+                         report.handed_back.size()));
+    for (Job& job : report.handed_back) {
+      if (hooks_.on_drop) hooks_.on_drop(job);
+    }
+  }
+  drops_.flush();
+  retire();
+}
+
+}  // namespace detail
+
+std::string to_string(const ShutdownReport& report) {
+  auto text = fmt::format("{} jobs finished, {} handed back, {} still running", report.finished,
+                          report.handed_back.size(), report.still_running.size());
+  const char* separator = ": ";
+  for (const RunningJob& job : report.still_running) {
+    const std::string_view file = job.where.file_name();
+    text += fmt::format("{}{}:{} on {}", separator, file.substr(file.rfind('/') + 1),
+                        job.where.line(), job.thread);
+    separator = ", ";
+  }
+  return text;
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR
