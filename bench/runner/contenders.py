@@ -9,6 +9,7 @@ class Contender:
     title: str
     short: str  # For the narrow columns of a table.
     kind: str  # ours | peer | floor (what the machine allows) | anti-pattern
+    java_class: str = None  # Where several contenders are Java: its main class in the workload's folder java/.
 
 
 ALL = [
@@ -23,6 +24,18 @@ ALL = [
     Contender("java", "Java ArrayBlockingQueue", "Java", "peer"),
     Contender("std", "std", "std", "peer"),
     Contender("posix", "POSIX sem_t", "POSIX", "peer"),
+    Contender("handoff_submit", "handoff (submit)", "handoff", "ours"),
+    Contender("tbb_task_group", "oneTBB task_group", "oneTBB", "peer"),
+    Contender("tbb_parallel_invoke", "oneTBB parallel_invoke", "oneTBB invoke", "peer"),
+    Contender("asio_pool", "Boost.Asio thread_pool", "Asio", "peer"),
+    Contender("java_thread_pool", "Java ThreadPoolExecutor, bounded", "Java TPE", "peer", java_class="ThreadPool"),
+    Contender("java_fork_join", "Java ForkJoinPool, unbounded", "Java FJP", "peer", java_class="ForkJoin"),
+    Contender("go_channel_pool", "Go, goroutines on a channel", "Go channel", "peer"),
+    Contender("goroutines", "Go, a goroutine a job, unbounded", "goroutines", "peer"),
+    Contender("asio_timer", "Boost.Asio steady_timer", "Asio", "peer"),
+    Contender("java_scheduled", "Java ScheduledThreadPoolExecutor", "Java", "peer", java_class="Scheduled"),
+    Contender("go_after_func", "Go time.AfterFunc", "Go", "peer"),
+    Contender("mutex_multimap", "mutex + std::multimap", "multimap", "floor"),
     Contender("raw_futex", "raw futex", "futex", "floor"),
     Contender("busy_wait", "busy-waiting", "busy", "anti-pattern"),
     Contender("sleep_poll", "sleep-polling, 10 ms", "sleep", "anti-pattern"),
@@ -31,4 +44,6 @@ BY_NAME = {contender.name: contender for contender in ALL}
 
 QUEUES = ["handoff", "handoff_stop_deadline", "tbb", "moodycamel", "boost_sync", "boost_fiber",
           "mutex_two_cv", "go", "java"]
+POOLS = ["handoff", "tbb_task_group", "asio_pool", "java_thread_pool", "java_fork_join", "go_channel_pool",
+         "goroutines"]
 ANTI_PATTERNS = ["busy_wait", "sleep_poll"]

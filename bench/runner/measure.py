@@ -28,12 +28,21 @@ class Progress:
             sys.stderr.flush()
 
 
+def _java_class(workload, name):
+    """The main class of a contender that is Java, or None."""
+    if name == "java":
+        return workload.java_class
+    return contenders.BY_NAME[name].java_class if name in contenders.BY_NAME else None
+
+
 def _command(programs, workload, name):
     """The command that runs a contender, or None if it has not been built here."""
+    java_class = _java_class(workload, name)
+    if java_class:
+        java, classes = shutil.which("java"), programs / workload.name / "java"
+        is_built = java and (classes / f"{java_class}.class").is_file()
+        return [java, "-cp", str(classes), java_class] if is_built else None
     program = programs / workload.name / name
-    if name == "java":
-        java = shutil.which("java")
-        return [java, "-cp", str(program), workload.java_class] if java and program.is_dir() else None
     return [str(program)] if program.is_file() else None
 
 

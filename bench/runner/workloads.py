@@ -41,7 +41,7 @@ class Workload:
     arguments: dict
     quick_arguments: dict
     setting: str  # For people; filled in with the arguments.
-    java_class: str = None
+    java_class: str = None  # Of the contender "java"; others name their own.
     most_rounds: int = 1000
     turns_per_round: int = 1  # More and shorter turns, where conditions drift within seconds.
 
@@ -59,6 +59,22 @@ _QUEUE_SHAPES = [_queue_shape(*shape) for shape in ((1, 1), (2, 2), (4, 4), (8, 
 
 def _by_shape(key):
     return [Column(shape.name, shape.name, key) for shape in _QUEUE_SHAPES]
+
+
+_POOL_SETTING = ("capacity {capacity} where there is a bound, N = {jobs:,} empty jobs "
+                 "or as many as fit in {milliseconds} ms")
+_POOL_ARGUMENTS = {"workers": 2, "capacity": 1024, "jobs": 5_000_000, "milliseconds": 500}
+_QUICK_POOL_ARGUMENTS = {"workers": 2, "capacity": 1024, "jobs": 100_000, "milliseconds": 50}
+
+
+def _pool_tables(what, columns):
+    """Rate and price; `columns` are pairs of a title and a shape."""
+    return [
+        Table("Throughput", f"million {what}/s", True,
+              [Column(title, shape, "jobs_per_us") for title, shape in columns]),
+        Table("CPU time", f"CPU seconds per million {what}", False,
+              [Column(title, shape, "cpu_seconds_per_million_jobs") for title, shape in columns]),
+    ]
 
 
 _LOCKS = ["mutex", "shared_mutex_write", "shared_mutex_read", "semaphore_last_permit",
@@ -120,5 +136,58 @@ ALL = [
         arguments={"milliseconds": 300},
         quick_arguments={"milliseconds": 30},
         setting="contenders by turns in one process, in slices of N = 1,000 pairs, for {milliseconds} ms"),
+    Workload(
+        name="pool_outside",
+        question="How many empty jobs a second does a pool run that one thread outside gives it?",
+        contenders=contenders.POOLS[:1] + ["handoff_submit"] + contenders.POOLS[1:],
+        shapes=[Shape("outside", threads="2 workers, 1 outside")],
+        tables=_pool_tables("jobs", [("from outside", "outside")]),
+        arguments=_POOL_ARGUMENTS,
+        quick_arguments=_QUICK_POOL_ARGUMENTS,
+        setting=_POOL_SETTING),
+    Workload(
+        name="pool_inside",
+        question="How many empty jobs a second does a pool run that its own jobs spawn?",
+        contenders=["handoff", "tbb_task_group", "asio_pool", "java_fork_join", "goroutines"],
+        shapes=[Shape("one_job", threads="2 workers"), Shape("tree", {"tree": 1}, threads="2 workers")],
+        tables=_pool_tables("jobs", [("one spawns all", "one_job"), ("each spawns two", "tree")]),
+        arguments=_POOL_ARGUMENTS,
+        quick_arguments=_QUICK_POOL_ARGUMENTS,
+        setting=_POOL_SETTING),
+    Workload(
+        name="pool_fork_join",
+        question="How many forks a second does a pool make and join, each with next to nothing to do?",
+        contenders=["handoff", "tbb_task_group", "tbb_parallel_invoke", "java_fork_join", "goroutines"],
+        shapes=[Shape("fib", threads="2 workers")],
+        tables=_pool_tables("forks", [("fib", "fib")]),
+        arguments={"workers": 2, "n": 30},
+        quick_arguments={"workers": 2, "n": 20},
+        setting="fib({n}) with a fork for one of its two branches at every level, no cutoff"),
+    Workload(
+        name="pool_memory",
+        question="What does a small job cost in memory while it waits for a worker?",
+        contenders=contenders.POOLS,
+        shapes=[Shape("memory", threads="2 workers, 1 outside")],
+        tables=[
+            Table("Memory while queued", "bytes per job", False,
+                  [Column("bytes/job", "memory", "bytes_per_queued_job")]),
+            Table("Allocations in a steady state", "per job", False,
+                  [Column("allocations/job", "memory", "allocations_per_job")], tie_below=0.01),
+        ],
+        arguments={"workers": 2, "capacity": 1024, "jobs": 1_000_000, "steady_jobs": 100_000},
+        quick_arguments={"workers": 2, "capacity": 1024, "jobs": 50_000, "steady_jobs": 10_000},
+        setting="N = {jobs:,} jobs of 16 bytes behind a gate; then allocations of {steady_jobs:,} jobs "
+                "after as many to warm up, capacity {capacity}",
+        most_rounds=3),
+    Workload(
+        name="timers",
+        question="What does it cost to arm a timer, and to cancel it before it fires?",
+        contenders=["handoff", "asio_timer", "java_scheduled", "go_after_func", "mutex_multimap"],
+        shapes=[Shape("timers", threads="2 workers, 1 outside")],
+        tables=[Table("Each of many", "ns", False,
+                      [Column("arm", "timers", "arm_ns"), Column("cancel", "timers", "cancel_ns")])],
+        arguments={"workers": 2, "timers": 1_000_000},
+        quick_arguments={"workers": 2, "timers": 20_000},
+        setting="N = {timers:,} timers due at random within the hour, all armed, then all cancelled"),
 ]
 BY_NAME = {workload.name: workload for workload in ALL}

@@ -1,0 +1,7 @@
+// oneTBB parallel_invoke.
+#include "../support/pools/tbb_fork_join.hpp"
+#include "workload.hpp"
+
+int main(int argc, char** argv) {
+  return bench::pool_fork_join<bench::TbbParallelInvoke>(argc, argv);
+}
