@@ -1,49 +1,18 @@
 // Waiting must not allocate: a process that is out of memory must still be able to shut down.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <new>
 #include <thread>
 
 #include "handoff/queue.hpp"
 #include "handoff/testing/eventually.hpp"
-
-namespace {
-thread_local int allocations = 0;
-
-void* counted(std::size_t size, std::size_t alignment) {
-  ++allocations;
-  const auto rounded = (size + alignment - 1) / alignment * alignment;
-  if (void* memory = std::aligned_alloc(alignment, rounded)) return memory;
-  throw std::bad_alloc();
-}
-}  // namespace
-
-// Not inlined: g++ would take free() for the wrong counterpart of a new expression.
-#define HANDOFF_TEST_REPLACEMENT __attribute__((noinline))
-
-HANDOFF_TEST_REPLACEMENT void* operator new(std::size_t size) {
-  return counted(size, alignof(std::max_align_t));
-}
-HANDOFF_TEST_REPLACEMENT void* operator new(std::size_t size, std::align_val_t alignment) {
-  return counted(size, static_cast<std::size_t>(alignment));
-}
-HANDOFF_TEST_REPLACEMENT void operator delete(void* memory) noexcept { std::free(memory); }
-HANDOFF_TEST_REPLACEMENT void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-HANDOFF_TEST_REPLACEMENT void operator delete(void* memory, std::align_val_t) noexcept {
-  std::free(memory);
-}
-HANDOFF_TEST_REPLACEMENT void operator delete(void* memory, std::size_t,
-                                              std::align_val_t) noexcept {
-  std::free(memory);
-}
+#include "support/counted_new.hpp"
 
 namespace handoff {
 namespace {
 
 using namespace std::chrono_literals;
+using tests::allocations;
 
 TEST(Allocation, TheCounterCounts) {
   const int before = allocations;

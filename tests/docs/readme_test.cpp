@@ -7,6 +7,7 @@
 
 #include "handoff/monitor.hpp"
 #include "handoff/mutex.hpp"
+#include "handoff/pool.hpp"
 
 namespace {
 
@@ -47,6 +48,30 @@ TEST(Readme, MonitorsInShort) {
   auto ready = locked.wait(not_empty, has_orders, {.deadline = handoff::within(1s), .stop = stop});
 
   EXPECT_TRUE(ready);
+}
+
+struct Photo {
+  int width = 4000;
+};
+Photo resize(Photo photo) { return {photo.width / 10}; }
+void sweep() {}
+void keep(handoff::Job job) { job(); }
+
+TEST(Readme, AWorkerPool) {
+  Photo photo;
+  handoff::WorkerPool pool{
+      {.workers = 8, .capacity = 1'000, .when_full = handoff::WhenFull::reject, .name = "photos"}};
+
+  auto small = pool.submit([photo] { return resize(photo); });  // Accepted, or refused with `full`.
+  if (!small) return;  // Tell the user at once: please try again later.
+  auto image = small->get({.deadline = handoff::within(2s)});  // What it throws is thrown here.
+
+  pool.every(1h, [] { sweep(); });
+
+  auto report = pool.shutdown(handoff::finish_within(30s).then_interrupt(5s));
+  for (handoff::Job& job : report.handed_back) keep(std::move(job));
+  EXPECT_EQ(image->width, 400);
+  EXPECT_TRUE(report.is_complete());
 }
 
 }  // namespace
