@@ -1,268 +1,143 @@
-// A marketing e-mail sends 50,000 clicks in half a second at workers that do 4,000 a second. A bounded
-// queue stands between them: what fits waits its turn, what does not is refused at once, and at the end every click
-// is accounted for. See README.md.
+// A marketing e-mail sends 50,000 clicks in half a second at eight workers that do 100 a second. The pool's queue holds
+// 1,000: what fits waits its turn, what does not is refused at once, and at the end every click is accounted for. Beside
+// it the same burst meets a queue without a limit. See README.md.
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <stop_token>
+#include <string>
 #include <string_view>
 #include <thread>
-#include <utility>
-#include <vector>
 
-#include "handoff/event.hpp"
-#include "handoff/queue.hpp"
-#include "handoff/waits.hpp"
+#include "handoff/signals.hpp"
+#include "handoff/sizing.hpp"
 #include "options.hpp"
+#include "run.hpp"
 #include "screen.hpp"
-#include "stop_on_signal.hpp"
+#include "support/command_line.hpp"
+#include "support/slow_service.hpp"
+#include "support/terminal.hpp"
+#include "unbounded.hpp"
 
 namespace {
 
 using namespace std::chrono_literals;
-using burst::for_people;
 using burst::Options;
-using burst::Screen;
+using burst::Outcome;
+using burst::Run;
+using burst::Unbounded;
+using example::for_people;
+using example::Terminal;
 
-struct Click {
-  std::uint64_t visitor;
-  handoff::TimePoint arrived;
-};
-
-// What happened in one run. Nothing is lost if accepted == processed + handed_back.
-struct Outcome {
-  std::uint64_t accepted = 0;
-  std::uint64_t refused = 0;
-  std::uint64_t processed = 0;
-  std::uint64_t handed_back = 0;
-  handoff::Stats queue;
-  handoff::Duration elapsed{};
-  handoff::Duration longest_wait{};
-  std::uint64_t most_resident = 0;  // Bytes.
-  bool stopped = false;
-
-  bool nothing_lost() const {
-    return accepted == processed + handed_back && accepted == queue.puts &&
-           refused == queue.refused && queue.high_water <= queue.capacity;
-  }
-};
-
-// Stands for a service that takes its time: the caller sleeps until the answer is due.
-class SlowService {
- public:
-  void answers_at(handoff::TimePoint due) { (void)answer_.wait({.deadline = due}); }
-
- private:
-  handoff::Event answer_{{.name = "slow service"}};  // Never set: only the deadline ends the wait.
-};
-
-// The web server's threads offer clicks, the workers take them, and the caller's thread shows it all.
-class Run {
- public:
-  Run(const Options& options, Screen& screen, std::stop_token stop)
-      : options_(options), screen_(screen), stop_(std::move(stop)) {}
-
-  Outcome operator()();
-
- private:
-  void serve_visitors(std::uint64_t visitors);
-  handoff::Duration work();
-  handoff::Duration watch_until_workers_finish();
-  burst::Picture picture();
-
-  const Options& options_;
-  Screen& screen_;
-  const std::stop_token stop_;
-  const handoff::TimePoint began_ = handoff::now();
-  handoff::BlockingQueue<Click> clicks_{{.capacity = options_.capacity, .name = "clicks"}};
-  // Each worker's last word: the longest time a click of its had waited.
-  handoff::BlockingQueue<handoff::Duration> finished_{
-      {.capacity = options_.workers, .name = "finished"}};
-  std::atomic<std::uint64_t> accepted_ = 0;
-  std::atomic<std::uint64_t> refused_ = 0;
-  std::atomic<std::uint64_t> processed_ = 0;
-  std::atomic<handoff::Duration> oldest_ = handoff::Duration{};
-  std::uint64_t most_resident_ = 0;
-};
-
-// A thread of the web server. It never waits for room: a visitor gets an answer at once.
-void Run::serve_visitors(std::uint64_t visitors) {
-  SlowService network;
-  std::uint64_t come = 0;
-  while (come < visitors && !stop_.stop_requested()) {
-    const std::chrono::duration<double> elapsed = handoff::now() - began_;
-    const double part = std::min(1.0, elapsed / options_.seconds);
-    const auto due = static_cast<std::uint64_t>(part * static_cast<double>(visitors));
-    for (; come < due; ++come) {
-      const auto added = clicks_.offer({.visitor = come, .arrived = handoff::now()});
-      ++(added ? accepted_ : refused_);  // Refused: the visitor reads "try again later".
-    }
-    network.answers_at(handoff::now() + 2ms);
-  }
+void compare(const Options& options, const Outcome& outcome) {
+  const auto row = [](std::string_view what, const std::string& pool, const std::string& unbounded,
+                      std::string_view remark) {
+    fmt::print("  {:<22}{:>12}   {:>12}{}{}\n", what, pool, unbounded, remark.empty() ? "" : "   ",
+               remark);
+  };
+  const auto& other = outcome.unbounded;
+  const auto left = other.accepted - other.processed;
+  const auto rate = handoff::per_second(static_cast<double>(options.rate));
+  row("", "WorkerPool", "std::queue", "");
+  row("answered at once", for_people(outcome.refused), for_people(other.capped),
+      fmt::format("\"try again later\", after {} at most", for_people(outcome.longest_answer)));
+  row("served", for_people(outcome.processed), for_people(other.processed), "");
+  row("handed back", for_people(outcome.handed_back), "-", "");
+  row("left waiting", "0", for_people(left), "nobody knows whether they still want an answer");
+  row("half waited up to", for_people(outcome.half_waited), "", "of those served");
+  row("the last waited", for_people(outcome.longest_wait),
+      for_people(other.last_wait + handoff::waiting_time(left, rate)),
+      left > 0 ? "or would have, without a limit" : "");
+  row("memory at most", example::mebibytes(outcome.most_resident),
+      example::mebibytes(outcome.most_resident_unbounded), "resident, the whole process");
 }
 
-// Works clicks off until the queue is closed and drained, or a stop is requested. The click in hand is finished.
-handoff::Duration Run::work() {
-  SlowService database;
-  const auto time_per_click = std::chrono::duration_cast<handoff::Duration>(
-      1s * static_cast<double>(options_.workers) / static_cast<double>(options_.rate));
-  auto due = handoff::now();
-  handoff::Duration longest_wait{};
-  while (const auto click = clicks_.take({.stop = stop_})) {
-    const auto taken = handoff::now();
-    oldest_ = taken - click->arrived;
-    longest_wait = std::max(longest_wait, taken - click->arrived);
-    due = std::max(due + time_per_click, taken - 10ms);  // Makes up for waking late, within reason.
-    database.answers_at(due);
-    ++processed_;
-  }
-  return longest_wait;
-}
-
-Outcome Run::operator()() {
-  handoff::Duration longest_wait{};
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i <= options_.workers; ++i) {
-      threads.emplace_back([this, i] {
-        handoff::name_this_thread(fmt::format("worker {}", i));
-        (void)finished_.put(work());  // Cannot be refused: there is room for every worker.
-      });
-    }
-    threads.emplace_back([this] {
-      const auto half = options_.clicks / 2;
-      std::jthread first([&] { serve_visitors(half); });
-      serve_visitors(options_.clicks - half);
-      first.join();
-      clicks_.close();  // Nobody adds any more. The workers end once they have drained it.
-    });
-    longest_wait = watch_until_workers_finish();
-  }
-
-  const auto left = clicks_.drain();  // Accepted, but nobody got to them: they are ours again.
-  auto last = picture();
-  last.is_over = true;
-  screen_.show(last);
-  return {.accepted = accepted_,
-          .refused = refused_,
-          .processed = processed_,
-          .handed_back = left.size(),
-          .queue = clicks_.stats(),
-          .elapsed = last.elapsed,
-          .longest_wait = longest_wait,
-          .most_resident = most_resident_,
-          .stopped = stop_.stop_requested()};
-}
-
-handoff::Duration Run::watch_until_workers_finish() {
-  handoff::Duration longest_wait{};
-  screen_.show(picture());
-  for (std::size_t done = 0; done < options_.workers;) {
-    if (const auto waited = finished_.poll(screen_.time_between_pictures())) {
-      longest_wait = std::max(longest_wait, *waited);
-      ++done;
-    } else {
-      screen_.show(picture());
-    }
-  }
-  return longest_wait;
-}
-
-burst::Picture Run::picture() {
-  const auto resident = burst::resident_bytes();
-  most_resident_ = std::max(most_resident_, resident);
-  const auto waiting = clicks_.size();
-  const std::chrono::duration<double> estimate(static_cast<double>(waiting) /
-                                               static_cast<double>(options_.rate));
-  return {.elapsed = handoff::now() - began_,
-          .clicks = options_.clicks,
-          .accepted = accepted_,
-          .refused = refused_,
-          .processed = processed_,
-          .waiting = waiting,
-          .capacity = clicks_.capacity(),
-          .oldest = oldest_,
-          .estimate = std::chrono::duration_cast<handoff::Duration>(estimate),
-          .resident = resident,
-          .stopping = stop_.stop_requested()};
-}
-
-void tell(const Options& options, const Outcome& outcome, const Screen& screen) {
-  const auto number = [](std::uint64_t value) { return fmt::format("{:>9}", for_people(value)); };
+void tell(const Options& options, const Outcome& outcome, const Terminal& terminal) {
+  fmt::print("\n{} clicks came in {}; {} workers do {} a second.{}\n\n", for_people(options.clicks),
+             for_people(options.time_of_burst()), options.workers, for_people(options.rate),
+             outcome.stopped ? " You stopped it." : "");
+  compare(options, outcome);
   fmt::print("\n");
-  if (outcome.stopped) {
-    fmt::print("You stopped it after {}.\n", for_people(outcome.elapsed));
-  } else {
-    fmt::print("{} clicks came in {}; the workers do {} a second. It took {}.\n",
-               for_people(options.clicks),
-               for_people(std::chrono::duration_cast<handoff::Duration>(options.seconds)),
-               for_people(options.rate), for_people(outcome.elapsed));
-  }
-  fmt::print("{} were accepted. The queue never held more than {}.\n", number(outcome.accepted),
-             for_people(static_cast<std::uint64_t>(outcome.queue.high_water)));
-  fmt::print("{} found it full and were told at once to try again later.\n",
-             number(outcome.refused));
-  fmt::print("{} were processed. The longest wait was {}.\n", number(outcome.processed),
-             for_people(outcome.longest_wait));
-  if (outcome.handed_back > 0) {
-    fmt::print("{} were still queued and were handed back.\n", number(outcome.handed_back));
-  }
-  fmt::print("The process never held more than {} of memory.\n\n",
-             burst::mebibytes(outcome.most_resident));
-
+  if (outcome.handed_back > 0) fmt::print("The pool's report: {}\n", outcome.report);
   const auto sum =
       fmt::format("{} accepted = {} processed + {} handed back", for_people(outcome.accepted),
                   for_people(outcome.processed), for_people(outcome.handed_back));
-  fmt::print("{}\n", outcome.nothing_lost() ? screen.green("Nothing was lost: " + sum)
-                                            : screen.red("THE COUNTS DO NOT AGREE: " + sum + "?"));
+  fmt::print("{}\n", outcome.nothing_lost()
+                         ? terminal.green("Nothing was lost: " + sum)
+                         : terminal.red("THE COUNTS DO NOT AGREE: " + sum + "?"));
 }
 
-// For ctest: one run to the end, and one that is stopped half-way.
+// A run to the end beside a queue without a limit, and one that is stopped in the middle.
 int self_test() {
-  Screen silent(Screen::Mode::silent);
   const Options options{
-      .clicks = 5'000, .seconds = 100ms, .capacity = 2'000, .workers = 4, .rate = 4'000};
-  const auto whole = Run(options, silent, {})();
+      .clicks = 5'000, .seconds = 0.1, .capacity = 200, .rate = 1'000, .patience = 30};
+  Unbounded unbounded(options);
+  Terminal silent(Terminal::Mode::silent);
+  const auto whole = Run(options, silent, {}, &unbounded)();
   tell(options, whole, silent);
-  const bool all_done = whole.handed_back == 0 && whole.accepted + whole.refused == options.clicks;
+  unbounded.end();
+  const bool all_done = whole.handed_back == 0 &&
+                        whole.accepted + whole.refused == options.clicks &&
+                        whole.pool.finished == whole.processed;
+  const bool the_other_grew = whole.unbounded.accepted > options.capacity + whole.accepted;
 
   std::stop_source source;
-  SlowService patience;
   const std::jthread stopper([&] {
-    patience.answers_at(handoff::now() + 200ms);
+    example::SlowService().answers_after(200ms);
     source.request_stop();
   });
-  const Options slow{
-      .clicks = 5'000, .seconds = 100ms, .capacity = 2'000, .workers = 4, .rate = 100};
-  const auto stopped = Run(slow, silent, source.get_token())();
+  const Options slow{.clicks = 5'000, .seconds = 0.1, .capacity = 200, .rate = 20};
+  const auto stopped = Run(slow, silent, source.get_token(), nullptr)();
   tell(slow, stopped, silent);
 
-  const bool rest_came_back = stopped.handed_back > 0 || stopped.accepted == stopped.processed;
   const bool nothing_lost = whole.nothing_lost() && stopped.nothing_lost();
-  return nothing_lost && all_done && rest_came_back ? 0 : 1;
+  return nothing_lost && all_done && the_other_grew && stopped.handed_back > 0 ? 0 : 1;
+}
+
+example::CommandLine command_line(Options& options) {
+  example::CommandLine line(
+      "burst",
+      "a marketing e-mail goes out, and everybody clicks at once.\n\n"
+      "A pool with a bounded queue takes the clicks. What fits waits its turn; what does not is\n"
+      "told at once to try again later. Beside it, in another process, the same clicks meet a\n"
+      "queue without a limit.");
+  line.add("--clicks", "clicks that come", options.clicks, 1, 1'000'000);
+  line.add("--seconds", "how long they take to come", options.seconds, 0.01, 600);
+  line.add("--capacity", "clicks that may wait in the pool", options.capacity, 1, 1'000'000);
+  line.add("--workers", "threads that work them off", options.workers, 1, 256);
+  line.add("--rate", "clicks all workers do in a second", options.rate, 10, 100'000);
+  line.add("--payload", "KiB that a click holds while it waits", options.kibibytes, 1, 1'024);
+  line.add("--cap", "MiB that the queue without a limit may hold", options.mebibytes, 1, 4'096);
+  line.add("--patience", "seconds until what still waits is handed back", options.patience, 0.1,
+           3'600);
+  line.add_note(
+      "Ctrl-C hands back what has not begun; a second one ends at once.\n"
+      "Colours are left out if NO_COLOR is set; a pipe or a file gets plain lines.");
+  line.add_example("burst", "the default: about eleven seconds");
+  line.add_example("burst --capacity 100", "a small queue: nobody waits much longer than a second");
+  line.add_example("burst --capacity 5000",
+                   "a large one: 50 s of waiting, so some are handed back");
+  line.add_example("burst --rate 5000", "faster workers: over in less than two seconds");
+  line.add_example("burst --clicks 500 --seconds 5", "no burst at all: nobody waits");
+  return line;
 }
 
 }  // namespace
 
 int main(int count, char** values) {
-  const std::vector<std::string_view> arguments(values + 1, values + count);
-  const auto options = burst::parse(arguments);
-  if (!options) {
-    fmt::print(stderr, "burst: {}\nTry: burst --help\n", options.error());
-    return 2;
-  }
-  if (options->help) {
-    fmt::print("{}", burst::help_text());
-    return 0;
-  }
-  if (options->test) return self_test();
+  Options options;
+  auto line = command_line(options);
+  if (const auto status = line.read(count, values)) return *status;
+  if (line.is_test()) return self_test();
 
-  const burst::StopOnSignal stop_on_signal;
-  Screen screen(Screen::best_mode());
-  const auto outcome = Run(*options, screen, stop_on_signal.token())();
-  tell(*options, outcome, screen);
+  Unbounded unbounded(options);  // It forks, so before the thread that waits for signals.
+  const auto stop = handoff::stop_on_signals(SIGTERM, SIGINT);
+  const auto outcome = [&] {
+    Terminal terminal(Terminal::best_mode(burst::Screen::columns, burst::Screen::rows));
+    const auto result = Run(options, terminal, stop, &unbounded)();
+    tell(options, result, terminal);
+    return result;
+  }();
   return outcome.nothing_lost() ? 0 : 1;
 }

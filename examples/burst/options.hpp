@@ -1,29 +1,32 @@
-// The command line of burst.
+// What burst can be told.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <expected>
-#include <span>
-#include <string>
-#include <string_view>
+
+#include "handoff/clock.hpp"
 
 namespace burst {
 
 struct Options {
-  std::uint64_t clicks = 50'000;               // How many come.
-  std::chrono::duration<double> seconds{0.5};  // How long they take to come.
-  std::size_t capacity = 40'000;               // How many may wait.
-  std::size_t workers = 4;                     // How many threads work them off.
-  std::uint64_t rate = 4'000;                  // How many all workers together do in a second.
-  bool test = false;
-  bool help = false;
+  std::uint64_t clicks = 50'000;   // How many come.
+  double seconds = 0.5;            // How long they take to come.
+  std::uint64_t capacity = 1'000;  // How many may wait.
+  std::uint64_t workers = 8;
+  std::uint64_t rate = 100;     // How many all workers together do in a second.
+  std::uint64_t kibibytes = 4;  // What a click holds in memory while it waits.
+  std::uint64_t mebibytes =
+      256;               // What the queue without a limit may hold, for the machine's sake.
+  double patience = 13;  // Seconds after which what still waits is handed back.
+
+  handoff::Duration time_of_burst() const {
+    return std::chrono::duration_cast<handoff::Duration>(std::chrono::duration<double>(seconds));
+  }
+  handoff::Duration time_per_click() const {
+    return handoff::Duration(std::chrono::seconds(1)) * static_cast<std::int64_t>(workers) /
+           static_cast<std::int64_t>(rate);
+  }
 };
-
-// What a mistake gets as its answer is a sentence that names the option and what is allowed.
-std::expected<Options, std::string> parse(std::span<const std::string_view> arguments);
-
-std::string_view help_text();
 
 }  // namespace burst

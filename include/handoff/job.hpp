@@ -65,8 +65,9 @@ class Job {
   static constexpr std::size_t stored_in_place = 48;  // Bytes a callable may have.
 
   Job() = default;  // Empty.
-  template <JobFunction F>
-    requires(!std::same_as<std::decay_t<F>, Job>)
+  template <typename F>
+    requires(!std::same_as<std::decay_t<F>, Job> &&
+             JobFunction<F>)  // In this order: the second asks about Job.
   explicit Job(F&& f, std::source_location where = std::source_location::current())
       : where_(where) {
     using Stored = std::decay_t<F>;

@@ -13,11 +13,13 @@
 //   after, at, every    expected<Timer>    refused past options.timers
 //
 // What you can rely on:
-// - Bounded: never more than `capacity` jobs are accepted and not begun. A refused job is untouched, still the caller's.
+// - Bounded: never more than `capacity` jobs are accepted and not begun, and with a rate one more a worker, which waits for its
+//   permit. A refused job is untouched, still the caller's.
 // - Every job accepted runs once, or is handed back by shutdown(), or goes to on_drop.
 // - A job is stored in 64 bytes and without an allocation if its callable has up to 48; post() then allocates nothing,
 //   submit() only what the future shares with the job.
-// - Jobs leave the queue first in, first out. With one worker they also run in that order. One that is handed in by a job
+// - Jobs leave the queue first in, first out, and are claimed up to 16 at a time by a worker, from whom idle ones take
+//   them. With one worker they also run in that order. One that is handed in by a job
 //   may run before those that wait outside.
 // - A job may hand in jobs, whatever the queue holds: the first 256 of a worker wait with it, where idle workers take them;
 //   past that, the job that hands one in runs it on the spot. Only when jobs are 64 deep upon each other and the queue is

@@ -8,7 +8,8 @@
 //
 // - The first signal requests the stop. It does so on a thread of its own, named "handoff signals", so stop callbacks may
 //   lock, log and allocate; and no system call of the program is interrupted by it for good (SA_RESTART).
-// - The second signal of the same kind does what that signal does by default: an impatient second Ctrl-C kills.
+// - A second signal of the same kind does what that signal does by default: an impatient second Ctrl-C kills. One that comes within
+//   a tenth of a second counts as the first: timeout(1), for one, sends two.
 // - One stop for the whole process: every call returns a token of the same source, and adds its signals to the others. A
 //   signal that was added before, even if it has come already, is left as it is.
 // - No signal is blocked and no file is opened, so a child process inherits neither. What exec() starts has the signals'

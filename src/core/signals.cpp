@@ -1,7 +1,8 @@
 // From a signal to a stop request:
 //
 //   1. The handler notes the signal and posts the semaphore: all it may do, since request_stop() runs callbacks that lock.
-//   2. The kernel has put the default action back (SA_RESETHAND), for the second signal of this kind.
+//   2. A second signal of this kind within `one_and_the_same` is taken for the first: timeout(1) sends one to the process and
+//      one to its group. Any later one puts the default action back and is raised again.
 //   3. The thread that waits for the semaphore requests the stop, and ends: there is one stop in a process.
 //
 // This is the one wait of the library that is not a park: of everything that wakes a thread only sem_post() and writing to
@@ -21,6 +22,8 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
+#include <ctime>
 #include <memory>
 #include <stdexcept>
 #include <system_error>
@@ -36,30 +39,57 @@ using namespace detail;
 
 namespace {
 
+// Longer than what a program takes to send a signal twice, shorter than what a person does.
+constexpr std::int64_t one_and_the_same = 100'000'000;  // ns
+
 struct Shutdown {
   Shutdown() { HANDOFF_ASSERT(::sem_init(&came, 0, 0) == 0); }
 
   const pid_t process = ::getpid();
   sem_t came;
   std::stop_source source;
-  std::array<bool, NSIG> added{};  // Guarded by the lock.
+  std::array<bool, NSIG> added{};                  // Guarded by the lock.
+  std::array<atomic<std::int64_t>, NSIG> first{};  // When it came; 0: not yet.
 };
 
 constinit SmallLock lock;
 constinit atomic<Shutdown*> shutdown{nullptr};
 constinit atomic<int> last{0};
 // A handler may only touch atomics that need no lock.
-static_assert(atomic<Shutdown*>::is_always_lock_free && atomic<int>::is_always_lock_free);
+static_assert(atomic<Shutdown*>::is_always_lock_free && atomic<int>::is_always_lock_free &&
+              atomic<std::int64_t>::is_always_lock_free);
+
+// By the system's clock: handoff::now() may be a test's, which locks.
+std::int64_t nanoseconds() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+void do_what_it_does_by_default(int signal) {
+  struct sigaction action{};
+  action.sa_handler = SIG_DFL;
+  ::sigaction(signal, &action, nullptr);
+  ::raise(signal);  // Blocked until the handler returns.
+}
 
 void handle(int signal) {
   const int error = errno;
   // Pairs with the release in begin_locked(): a handler is installed after that, but may run on any thread.
   Shutdown* const present = shutdown.load(acquire);
   if (present->process == ::getpid()) {
-    last.store(signal, relaxed);  // Published by sem_post().
-    ::sem_post(&present->came);
+    const std::int64_t at = nanoseconds();
+    std::int64_t first = 0;
+    // Relaxed: the time is all there is to it.
+    if (present->first[static_cast<std::size_t>(signal)].compare_exchange_strong(first, at,
+                                                                                 relaxed)) {
+      last.store(signal, relaxed);  // Published by sem_post().
+      ::sem_post(&present->came);
+    } else if (at - first >= one_and_the_same) {
+      do_what_it_does_by_default(signal);
+    }
   } else {
-    ::raise(signal);  // Blocked until this returns, and then the default action.
+    do_what_it_does_by_default(signal);
   }
   errno = error;
 }
@@ -91,7 +121,7 @@ void refuse_what_cannot_be_caught(int signal) {
 void add(int signal) {
   struct sigaction action{};
   action.sa_handler = &handle;
-  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+  action.sa_flags = SA_RESTART;
   ::sigemptyset(&action.sa_mask);
   if (::sigaction(signal, &action, nullptr) != 0) {
     throw std::system_error(errno, std::generic_category(), fmt::format("signal {}", signal));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 
 #include "handoff/detail/pool/future_core.hpp"
@@ -79,7 +78,7 @@ Worker& PoolCore::take_record_locked() {
   return worker;
 }
 
-// It has been counted already. Throws std::system_error, and counts it out, if there is no thread to be had.
+// It has been counted already. Throws, and counts it out, if there is no thread or no memory to be had.
 void PoolCore::start_worker() {
   Worker* worker = nullptr;
   Thread
@@ -90,8 +89,14 @@ void PoolCore::start_worker() {
     worker = &take_record_locked();
     ended = std::move(threads_[worker->number]);
     threads_[worker->number] = Thread([this, worker] { work(*worker); });
-  } catch (const std::system_error&) {
-    leave(*worker);
+  } catch (...) {
+    SmallGuard guard(crew_lock_);
+    --alive_;
+    if (worker != nullptr) {
+      worker->found_nothing();
+      free_records_.push_back(worker);
+    }
+    refresh_excess_locked();
     throw;
   }
 }
@@ -185,7 +190,7 @@ void PoolCore::enter_blocked(Worker& worker, FutureCore* awaited) {
   }
   try {
     bring_in(how);
-  } catch (const std::system_error&) {
+  } catch (...) {  // No thread to be had: the job waits all the same.
     SmallGuard guard(crew_lock_);
     ++limit_hits_;
     is_starved = is_starved_locked();

@@ -47,10 +47,10 @@ PoolCore::PoolCore(const PoolOptions& options, PoolHooks hooks)
     alive_ = target_;
     for (std::size_t i = 0; i < target_; ++i) start_worker();
   } catch (...) {
-    // Those that could not be started any more were counted.
     {
       SmallGuard guard(crew_lock_);
-      alive_ = workers_.size() - free_records_.size();
+      alive_ =
+          workers_.size() - free_records_.size();  // Without those that were not tried any more.
       if (alive_ == 0) all_gone_.set();
     }
     queue_.close();

@@ -81,17 +81,17 @@ ShutdownReport PoolCore::shutdown(const Shutdown& how) {
   const auto turn = shutting_down_.hold();
   ShutdownReport report;
   const auto finished_before = finished();
-  const auto began = now();
 
   report.timers_cancelled = timers_->close();
   close();
   bool is_over = all_gone_.is_set();
   if (!is_over && how.finish() > Duration::zero()) {
-    is_over = all_gone_.wait({.deadline = within(how.finish())}).has_value();
+    is_over =
+        all_gone_.wait({.deadline = within(how.finish()), .stop = how.early_end()}).has_value();
   }
   if (!is_over) {
+    end();  // First: a worker whose job heeds the stop must not begin another.
     if (how.interrupts()) stop_source_.request_stop();
-    end();
     collect_unstarted(report.handed_back);
     is_over = all_gone_.wait({.deadline = within(how.grace())}).has_value();
   }
@@ -101,7 +101,6 @@ ShutdownReport PoolCore::shutdown(const Shutdown& how) {
   if (has_ended()) report.timers_cancelled += timers_->drop_due();
   if (!is_over) report.still_running = running_jobs();
   report.finished = finished() - finished_before;
-  static_cast<void>(began);
   return report;
 }
 
@@ -123,7 +122,7 @@ PoolCore::~PoolCore() {
 }  // namespace detail
 
 std::string to_string(const ShutdownReport& report) {
-  auto text = fmt::format("{} jobs finished, {} handed back, {} still running", report.finished,
+  auto text = fmt::format("{} finished, {} handed back, {} still running", report.finished,
                           report.handed_back.size(), report.still_running.size());
   const char* separator = ": ";
   for (const RunningJob& job : report.still_running) {

@@ -201,6 +201,15 @@ class Process {
   }
   void send(int signal) const { ::kill(pid_, signal); }
   void go() const { static_cast<void>(!::write(to_, "g", 1)); }
+  // Sends it again and again until the process has ended.
+  void send_until_it_ends(int signal) const {
+    testing::eventually([&] {
+      send(signal);
+      siginfo_t info{};
+      return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+             info.si_pid == pid_;
+    });
+  }
   std::string end() {
     int status = 0;
     ::waitpid(std::exchange(pid_, 0), &status, 0);
@@ -229,8 +238,18 @@ TEST_P(EachSignal, TheSecondOfTheSameKindKills) {
   ASSERT_EQ(process.line(), "ready 0");
   process.send(GetParam());
   ASSERT_EQ(process.line(), fmt::format("stopped by {}", GetParam()));
-  process.send(GetParam());
+  process.send_until_it_ends(GetParam());
   EXPECT_EQ(process.end(), fmt::format("killed by {}", GetParam()));
+}
+
+// timeout(1) sends one to the process and one to its group.
+TEST_P(EachSignal, TwoInARowAreOne) {
+  Process process("stop_and_tell");
+  ASSERT_EQ(process.line(), "ready 0");
+  process.send(GetParam());
+  process.send(GetParam());
+  EXPECT_EQ(process.line(), fmt::format("stopped by {}", GetParam()));
+  EXPECT_EQ(process.end(), "exit 0");
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, EachSignal, ::testing::Values(SIGTERM, SIGINT));
@@ -249,7 +268,7 @@ TEST(Signals, AnotherCallAddsItsSignalsToTheSameStop) {
   process.send(SIGUSR1);
   EXPECT_EQ(process.line(), fmt::format("stopped by {}", SIGUSR1));
   ASSERT_EQ(process.line(), "again");
-  process.send(SIGUSR1);
+  process.send_until_it_ends(SIGUSR1);
   EXPECT_EQ(process.end(), fmt::format("killed by {}", SIGUSR1));
 }
 

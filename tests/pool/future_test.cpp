@@ -114,17 +114,14 @@ TEST_F(FutureTest, AJobHelpsWithTheBeginningOfTheChainItWaitsFor) {
 TEST_F(FutureTest, OfAJobThatIsHandedBackWaitsForWhoeverHasIt) {
   WorkerPool single{{.workers = 1, .capacity = 10}};
   Event entered;
-  ASSERT_TRUE(single.post([&] {
+  ASSERT_TRUE(single.post([&](std::stop_token stop) {
     entered.set();
-    (void)open.wait();
+    Event stopped;
+    (void)stopped.wait({.stop = stop});
   }));
   ASSERT_TRUE(entered.wait());
   auto run_late = single.submit([] { return 1; });
   auto never = (*single.submit([] { return 2; })).then([](int) { return 3; });
-  std::jthread opener([&] {
-    eventually([&] { return single.post([] {}).error() == Refusal::closed; });
-    open.set();
-  });
   auto report = single.shutdown(interrupt());
   ASSERT_EQ(report.handed_back.size(), 2u);
   EXPECT_FALSE(run_late->is_ready());

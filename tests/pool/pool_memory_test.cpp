@@ -67,9 +67,11 @@ TEST(PoolMemory, AQueuedJobTakes64Bytes) {
     const auto before = tests::allocated_bytes.load();
     WorkerPool pool{{.workers = 1, .capacity = capacity}};
     testing::eventually([&] { return pool.stats().idle == 1; });
-    return tests::allocated_bytes - before;
+    return static_cast<double>(tests::allocated_bytes - before);
   };
-  EXPECT_EQ(bytes_of_pool(200'000) - bytes_of_pool(100'000), 100'000 * 64u);
+  bytes_of_pool(1);  // The first in a process also makes what all share.
+  // A thread's name and the like may be allocated before or after the look.
+  EXPECT_NEAR(bytes_of_pool(200'000) - bytes_of_pool(100'000), 100'000 * 64, 1'000);
 }
 
 std::uint64_t resident_pages() {

@@ -59,7 +59,7 @@ TEST(PoolShutdown, HandsBackWhatHasNotBegunByTheDeadline) {
   EXPECT_EQ(report.finished, 0u);
   ASSERT_EQ(report.still_running.size(), 1u);
   EXPECT_EQ(report.still_running[0].thread, "reports 1");
-  EXPECT_THAT(to_string(report), ::testing::MatchesRegex("0 jobs finished, 5 handed back, 1 still "
+  EXPECT_THAT(to_string(report), ::testing::MatchesRegex("0 finished, 5 handed back, 1 still "
                                                          "running: shutdown_test.cpp:[0-9]+ on "
                                                          "reports 1"));
   for (Job& job : report.handed_back) job();
@@ -104,6 +104,44 @@ TEST(PoolShutdown, FirstWaitsThenInterrupts) {
   caller.join();
   EXPECT_TRUE(report.is_complete());
   EXPECT_EQ(report.finished, 1u);
+}
+
+// A job that heeds the stop makes room for another, which must not begin.
+TEST(PoolShutdown, AnInterruptBeginsNoJob) {
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> begun = 0;
+    WorkerPool pool{{.workers = 4, .capacity = 1000}};
+    Latch running{{.count = 4}};
+    for (int i = 0; i < 4; ++i) {
+      ASSERT_TRUE(pool.post([&](std::stop_token stop) {
+        running.count_down();
+        Event never;
+        (void)never.wait({.stop = stop});
+      }));
+    }
+    ASSERT_TRUE(running.wait());
+    for (int i = 0; i < 1000; ++i) ASSERT_TRUE(pool.post([&] { ++begun; }));
+    EXPECT_EQ(pool.shutdown(interrupt()).handed_back.size(), 1000u);
+    EXPECT_EQ(begun, 0);
+  }
+}
+
+TEST(PoolShutdown, AStopEndsTheTimeToFinish) {
+  Event entered;
+  std::stop_source impatience;
+  WorkerPool pool{{.workers = 1, .capacity = 10}};
+  ASSERT_TRUE(pool.post([&](std::stop_token stop) {
+    entered.set();
+    Event never;
+    (void)never.wait({.stop = stop});
+  }));
+  ASSERT_TRUE(entered.wait());
+  ASSERT_TRUE(pool.post([] {}));
+  std::jthread user([&] { impatience.request_stop(); });
+  const auto report =
+      pool.shutdown(finish_within(1h).then_interrupt().or_until(impatience.get_token()));
+  EXPECT_EQ(report.handed_back.size(), 1u);
+  EXPECT_TRUE(report.still_running.empty());
 }
 
 TEST(PoolShutdown, FromInsideAJobIsAnErrorNotAHang) {

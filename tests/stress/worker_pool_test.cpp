@@ -158,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Mix{"DropOldest", 3, 20, WhenFull::drop_oldest, false},
                       Mix{"DropOldestInterrupted", 3, 20, WhenFull::drop_oldest, true},
                       Mix{"DropNewestInterrupted", 2, 20, WhenFull::drop_newest, true}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& mix) { return std::string(mix.param.name); });
 
 // Nested waits, forks and posts, on few workers with few spares.
 TEST(PoolStress, NestedWaitsEnd) {
