@@ -181,7 +181,7 @@ std::expected<Future<detail::JobResult<F>>, Refusal> WorkerPool::submit(F&& f, c
   using Task = detail::FutureTask<Result, std::decay_t<F>>;
   Task* task = nullptr;
   auto make = [&](Job* place) {
-    task = new Task(core_.get(), where, nullptr, std::forward<F>(f));
+    task = new (core_->returned_blocks()) Task(core_.get(), where, nullptr, std::forward<F>(f));
     std::construct_at(place, detail::FutureJob(*task), where);
   };
   if (auto refusal = core_->add(make, wait, {.operation = "submit", .where = where})) {

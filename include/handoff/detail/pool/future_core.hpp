@@ -12,8 +12,10 @@
 //   follows, whose result it takes, and to the origin of the chain, which it may have to run while it is waited for.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <new>
 #include <optional>
 #include <source_location>
 #include <stop_token>
@@ -21,6 +23,7 @@
 #include "handoff/detail/core/atomic.hpp"
 #include "handoff/detail/core/primitive.hpp"
 #include "handoff/detail/core/wait_list.hpp"
+#include "handoff/detail/pool/future_memory.hpp"
 #include "handoff/refusal.hpp"
 #include "handoff/wait.hpp"
 
@@ -34,6 +37,30 @@ class FutureCore {
 
   FutureCore(const FutureCore&) = delete;
   FutureCore& operator=(const FutureCore&) = delete;
+
+  // See future_memory.hpp. The one with a pool is for those who hand in a job.
+  static void* operator new(std::size_t size, ReturnedBlocks& blocks) {
+    return allocate_future(size, blocks);
+  }
+  static void operator delete(void* memory, ReturnedBlocks&) { ::operator delete(memory); }
+  static void* operator new(std::size_t size) {
+    return ::operator new(size > future_block_size ? size : future_block_size);
+  }
+  static void operator delete(void* memory, std::size_t size) { free_future(memory, size); }
+
+  // What is aligned beyond the usual is allocated as usual.
+  static void* operator new(std::size_t size, std::align_val_t alignment) {
+    return ::operator new(size, alignment);
+  }
+  static void* operator new(std::size_t size, std::align_val_t alignment, ReturnedBlocks&) {
+    return ::operator new(size, alignment);
+  }
+  static void operator delete(void* memory, std::align_val_t alignment, ReturnedBlocks&) {
+    ::operator delete(memory, alignment);
+  }
+  static void operator delete(void* memory, std::size_t, std::align_val_t alignment) {
+    ::operator delete(memory, alignment);
+  }
 
   bool is_done() const { return phase_.load(acquire) >= Phase::value; }  // Pairs with finish().
   Phase phase() const { return phase_.load(acquire); }

@@ -32,6 +32,7 @@
 #include "handoff/detail/core/small_lock.hpp"
 #include "handoff/detail/pool/arrival_meter.hpp"
 #include "handoff/detail/pool/failure_log.hpp"
+#include "handoff/detail/pool/future_memory.hpp"
 #include "handoff/detail/pool/job_queue.hpp"
 #include "handoff/detail/pool/pool_timers.hpp"
 #include "handoff/detail/pool/worker.hpp"
@@ -129,6 +130,7 @@ class PoolCore final : public Primitive {
   const std::stop_token& stop_token() const { return stop_token_; }
   bool has_ended() const { return ended_.load(acquire); }  // Pairs with the store in end().
   PoolTimers& timers() { return *timers_; }
+  ReturnedBlocks& returned_blocks() { return returned_blocks_; }
 
   // -- For jobs that run on a worker of this pool ------------------------------------------------
 
@@ -218,6 +220,7 @@ class PoolCore final : public Primitive {
   std::stop_source end_source_;
   const std::stop_token end_token_ = end_source_.get_token();  // For workers: as ended_.
 
+  ReturnedBlocks returned_blocks_;
   Roster workers_;
   Turnstile idle_;
   JobQueue queue_;

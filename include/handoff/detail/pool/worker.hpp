@@ -11,6 +11,7 @@
 #include "handoff/clock.hpp"
 #include "handoff/detail/core/atomic.hpp"
 #include "handoff/detail/core/thread_info.hpp"
+#include "handoff/detail/pool/future_memory.hpp"
 #include "handoff/detail/pool/job_ring.hpp"
 #include "handoff/detail/pool/join_deque.hpp"
 
@@ -41,6 +42,7 @@ struct Worker {
   std::uint32_t claims = 0;  // From the shared queue.
   int nested = 0;
   std::uint32_t random = 0x9e3779b9;
+  FreedBlocks freed;
 
   // -- Written by the thread, read by others -----------------------------------------------------
   // Times it began to look for work << 1 | whether it has found none since: see PoolCore::is_quiet().
