@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <string_view>
 #include <system_error>
 
 namespace analytics {
@@ -29,12 +28,13 @@ void EventStore::add(const Event& event) {
 }
 
 void EventStore::flush() {
-  for (std::string_view rest = buffer_; !rest.empty();) {
-    const auto written = write(file_, rest.data(), rest.size());
+  while (!buffer_.empty()) {
+    const auto written = write(file_, buffer_.data(), buffer_.size());
+    if (written < 0 && errno == EINTR) continue;
     if (written < 0) throw std::system_error(errno, std::generic_category(), path_);
-    rest.remove_prefix(static_cast<std::size_t>(written));
+    buffer_.erase(0,
+                  static_cast<std::size_t>(written));  // What is in the file is not written again.
   }
-  buffer_.clear();
 }
 
 void EventStore::read(const std::function<void(std::uint64_t number)>& each) const {

@@ -54,7 +54,8 @@ Outcome Run::operator()() {
 }
 
 void Run::watch_until_done() {
-  const handoff::Deadline end = handoff::within(std::chrono::duration<double>(options_.patience));
+  const handoff::Deadline end =
+      handoff::within(std::chrono::duration<double>(options_.seconds + options_.patience));
   const auto is_done = [this] { return all_came_.is_set() && processed_ == accepted_; };
   example::SlowService next_picture;
   const auto pause = [&] {

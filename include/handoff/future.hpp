@@ -12,8 +12,8 @@
 // - Dropping a future is fine: the job runs all the same, and its result is destroyed.
 // - then(f) gives a future of f(result). f runs on the thread that finishes the job, or at once if that is done. What
 //   the job throws, or a job that never runs, passes f by.
-// - In a job, waiting for a future of the same pool runs that job if nobody has begun it, or brings in a spare worker:
-//   see WorkerPool.
+// - In a job, waiting for a future of the same pool runs that job if nobody has begun it, whatever the deadline of the wait, or
+//   brings in a spare worker: see WorkerPool.
 //
 // Thread safety: as a value; one thread at a time.
 // Visibility: all the job did is seen by who has got its result.
@@ -76,11 +76,12 @@ class [[nodiscard]] Future {
     using Then = detail::ThenCall<R, std::decay_t<F>>;
     using Next = typename Then::Result;
     auto* const before = &checked();
+    const Future used = std::move(*this);
     auto* const next = new detail::FutureTask<Next, Then>(nullptr, where, before,
                                                           Then(before, std::forward<F>(f)));
     Future<Next> future(next);
     before->then_run(*next);  // Takes over the second reference to `next`.
-    return future;            // Ours to `before` ends with this object; `next` has its own.
+    return future;            // Ours to `before` ends with `used`; `next` has its own.
   }
 
  private:

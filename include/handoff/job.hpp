@@ -49,13 +49,13 @@ struct JobType {
   void (*call)(void* stored, const std::stop_token& stop);
   void (*relocate)(void* from, void* to) noexcept;  // Moves it and destroys what was moved from.
   void (*destroy)(void* stored) noexcept;
-  bool (*is_spent)(const void* stored) noexcept;  // Somebody else has run it already.
+  bool (*withdraw)(void* stored) noexcept;  // See Job::withdraw().
 };
 
-// A callable that knows by itself whether it still has to be called: the job behind a future.
+// A callable that somebody else may call as well: the job behind a future.
 template <typename F>
-concept MayBeSpent = requires(const F& f) {
-  { f.is_spent() } noexcept -> std::same_as<bool>;
+concept Withdrawable = requires(F& f) {
+  { f.withdraw() } noexcept -> std::same_as<bool>;
 };
 
 }  // namespace detail
@@ -96,10 +96,9 @@ class Job {
   // Where it was handed in: how reports call it.
   const std::source_location& where() const { return where_; }
 
-  // True if there is nothing left to do: it is empty, or whoever waited for its Future has run it already.
-  bool is_spent() const {
-    return type_ == nullptr || (type_->is_spent != nullptr && type_->is_spent(memory_));
-  }
+  // Takes it out of the hands of those who wait for its Future inside the pool and might run it. False if one of them has.
+  // For a pool, before it hands the job back.
+  bool withdraw() { return type_->withdraw == nullptr || type_->withdraw(memory()); }
 
   void reset() {
     if (type_ != nullptr && type_->destroy != nullptr) type_->destroy(memory());
@@ -113,11 +112,9 @@ class Job {
       std::is_nothrow_move_constructible_v<Stored>;
 
   template <typename Stored>
-  static constexpr auto spent_check() -> bool (*)(const void*) noexcept {
-    if constexpr (detail::MayBeSpent<Stored>) {
-      return [](const void* stored) noexcept {
-        return static_cast<const Stored*>(stored)->is_spent();
-      };
+  static constexpr auto withdrawal() -> bool (*)(void*) noexcept {
+    if constexpr (detail::Withdrawable<Stored>) {
+      return [](void* stored) noexcept { return static_cast<Stored*>(stored)->withdraw(); };
     } else {
       return nullptr;
     }
@@ -141,7 +138,7 @@ class Job {
           std::is_trivially_destructible_v<Stored>
               ? nullptr
               : +[](void* stored) noexcept { std::destroy_at(static_cast<Stored*>(stored)); },
-      .is_spent = spent_check<Stored>()};
+      .withdraw = withdrawal<Stored>()};
 
   template <typename Stored>
   static constexpr detail::JobType on_heap_type{
@@ -151,7 +148,7 @@ class Job {
           },
       .relocate = nullptr,
       .destroy = [](void* stored) noexcept { delete *static_cast<Stored**>(stored); },
-      .is_spent = nullptr};
+      .withdraw = nullptr};
 
   void take_over(Job& other) {
     if (other.type_ == nullptr) return;

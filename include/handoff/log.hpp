@@ -15,11 +15,11 @@ namespace handoff::inline HANDOFF_FLAVOUR {
 using LogSink = std::function<void(std::string_view line)>;
 
 // Replaces the sink; an empty one restores standard error. Returns the one before. The sink may be
-// called from any thread, from several at once, and never under a lock of the library.
+// called from any thread, from several at once, and never under a lock of the library. What it throws is lost.
 LogSink set_log(LogSink sink);
 
 namespace detail {
-void log_line(std::string_view line);
+void log_line(std::string_view line) noexcept;
 }
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR

@@ -31,7 +31,8 @@
 // - A job may take a std::stop_token: a stop is requested by an interrupting shutdown.
 // - Idle workers use no CPU.
 //
-// Thread safety: any member, any thread, until the destructor begins. shutdown() must not be called by a job.
+// Thread safety: any member, any thread, until the destructor begins. shutdown() must not be called by a job. The move and copy
+// constructors of a callable run under a short lock of the pool: they must not use it.
 // Visibility: all that was done before a job was handed in is seen by it.
 #pragma once
 
@@ -62,6 +63,9 @@ namespace handoff::inline HANDOFF_FLAVOUR {
 class WorkerPool;
 
 namespace detail {
+// Returns it, or throws std::invalid_argument if it is not positive.
+Duration checked_period(Duration period);
+
 struct PoolAccess {
   static PoolCore& core(WorkerPool& pool);
 };
@@ -94,7 +98,13 @@ class WorkerPool {
   // ignored.
   template <JobFunction F>
   std::expected<void, Refusal> post(F&& f, const Wait& wait = {}, Where where = Where::current()) {
-    auto make = [&](Job* place) { std::construct_at(place, std::forward<F>(f), where); };
+    auto make = [&](Job* place) {
+      if constexpr (std::same_as<std::decay_t<F>, Job>) {
+        std::construct_at(place, std::move(f));  // One that another pool has handed back.
+      } else {
+        std::construct_at(place, std::forward<F>(f), where);
+      }
+    };
     if (auto refusal = core_->add(make, wait, {.operation = "post", .where = where})) {
       return std::unexpected(*refusal);
     }
@@ -127,24 +137,30 @@ class WorkerPool {
   template <typename Rep, typename Period, JobFunction F>
   std::expected<Timer, Refusal> after(std::chrono::duration<Rep, Period> delay, F&& f,
                                       Where where = Where::current()) {
-    return arm(Job(std::forward<F>(f), where), within(delay).when());
+    return arm(std::forward<F>(f), where, within(delay).when(), Duration::zero(), Overrun::skip);
   }
   template <typename D, JobFunction F>
   std::expected<Timer, Refusal> at(std::chrono::time_point<std::chrono::steady_clock, D> time,
                                    F&& f, Where where = Where::current()) {
-    return arm(Job(std::forward<F>(f), where), std::chrono::time_point_cast<Duration>(time));
+    return arm(std::forward<F>(f), where, std::chrono::time_point_cast<Duration>(time),
+               Duration::zero(), Overrun::skip);
   }
-  // By the calendar. A change of the system's time after this call is not seen.
+  // By the calendar, to the microsecond. A change of the system's time after this call is not seen.
   template <typename D, JobFunction F>
   std::expected<Timer, Refusal> at(std::chrono::time_point<std::chrono::system_clock, D> time,
                                    F&& f, Where where = Where::current()) {
-    return after(time - std::chrono::system_clock::now(), std::forward<F>(f), where);
+    using Seconds = std::chrono::duration<double>;  // Reaches further than nanoseconds do.
+    const auto delay = Seconds(time.time_since_epoch()) -
+                       Seconds(std::chrono::system_clock::now().time_since_epoch());
+    return after(delay, std::forward<F>(f), where);
   }
   // Runs f again and again, never twice at once. Throws std::invalid_argument if the period is not positive.
   template <typename Rep, typename Period, JobFunction F>
   std::expected<Timer, Refusal> every(std::chrono::duration<Rep, Period> period, F&& f,
                                       EveryOptions options = {}, Where where = Where::current()) {
-    return arm_every(Job(std::forward<F>(f), where), detail::saturated(period), options);
+    const auto time = detail::checked_period(detail::saturated(period));
+    const auto first = options.at_once ? now() : within(time).when();
+    return arm(std::forward<F>(f), where, first, time, options.overrun);
   }
 
   // -- Size, look, end ---------------------------------------------------------------------------
@@ -166,8 +182,14 @@ class WorkerPool {
 
  private:
   friend struct detail::PoolAccess;
-  std::expected<Timer, Refusal> arm(Job job, TimePoint due);
-  std::expected<Timer, Refusal> arm_every(Job job, Duration period, EveryOptions options);
+  template <typename F>
+  std::expected<Timer, Refusal> arm(F&& f, Where where, TimePoint due, Duration period,
+                                    Overrun overrun) {
+    auto make = [&](Job* place) { std::construct_at(place, std::forward<F>(f), where); };
+    const auto node = core_->timers().arm(detail::JobMaker(make), due, period, overrun);
+    if (!node) return std::unexpected(node.error());
+    return Timer(*node);
+  }
 
   std::unique_ptr<detail::PoolCore> core_;
 };
@@ -195,7 +217,11 @@ auto WorkerPool::fork_join(F&& f, G&& g, Where where) {
   detail::Worker* const worker = detail::this_worker;
   if (worker != nullptr && &worker->pool == core_.get()) [[likely]]
     return detail::fork_join_on(*worker, f, g);
-  auto both = [&] { return detail::fork_join_on(*detail::this_worker, f, g); };
+  auto both = [&] {
+    // A job that was handed back runs anywhere.
+    if (detail::this_worker == nullptr) return detail::do_both(f, g);
+    return detail::fork_join_on(*detail::this_worker, f, g);
+  };
   auto future = submit(both, {}, where);
   if (!future) throw std::runtime_error("fork_join(): the pool refused it");
   auto results = future->get({}, where);

@@ -61,7 +61,9 @@ struct ProcessPoolOptions {
 struct ProcessCommand {
   static constexpr Duration no_timeout = Duration::max();
 
-  std::vector<std::string> arguments;         // The program, searched in PATH, and its arguments.
+  // The program and its arguments. A name without a slash is searched in the PATH that the program will see; relative paths, there
+  // too, count from `directory`: do not run programs by name in a folder that others write to with such a PATH.
+  std::vector<std::string> arguments;
   std::string input = {};                     // What it reads from its standard input.
   std::vector<std::string> environment = {};  // "NAME=value", added to ours or in place of it.
   bool inherit_environment = true;            // Otherwise it gets `environment` and nothing else.
@@ -106,7 +108,8 @@ struct ProcessResult {
   Duration wall_time{};  // From before it was started until after it was reaped.
   Duration user_time{};  // Of the program and the children it has waited for.
   Duration system_time{};
-  std::uint64_t peak_memory_bytes = 0;  // Of the largest of them.
+  std::uint64_t peak_memory_bytes =
+      0;  // Of the largest of them; at least what we had when it began.
 
   bool succeeded() const { return end == ProcessEnd::exited && exit_code == 0; }
   // For people: "exited with code 3", "killed by signal 11 (Segmentation fault)", ...
@@ -153,7 +156,7 @@ class ProcessPool {
   void close();
   bool is_closed() const;
 
-  // close(), and ends all that runs or waits: they are told `stopped`. Does not wait for them.
+  // close(), and ends all that runs or was let in to wait: they are told `stopped`. Does not wait for them.
   void stop_all();
 
   ProcessPoolStats stats() const;

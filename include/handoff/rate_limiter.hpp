@@ -13,7 +13,8 @@
 // A bucket with `burst` permits, full at first. Each permit that is taken comes back with time, one every 1 / rate. So in
 // any time T from the beginning no more than burst + rate * T permits are given out.
 //
-// - Exact: what is given out over hours is `rate`, to less than one permit; nothing is rounded away on the way.
+// - Exact: what is given out over hours is `rate`, to less than one permit (up to ten million a second; the time per permit is
+//   kept to 2^-32 ns, and beyond that the rounding shows).
 // - A sleeper that gets up late costs nothing: what came due meanwhile is given out afterwards, beyond `burst` if need be.
 //   That is for delays of up to 10 ms, and is forgotten when nobody has taken a permit for 10 ms; after an idle time no more
 //   than `burst` can be taken at once.

@@ -7,7 +7,7 @@
 //   }
 //
 // - The first signal requests the stop. It does so on a thread of its own, named "handoff signals", so stop callbacks may
-//   lock, log and allocate; and no system call of the program is interrupted by it for good (SA_RESTART).
+//   lock, log and allocate. System calls are restarted where the system does so (SA_RESTART): not poll() and sleep().
 // - A second signal of the same kind does what that signal does by default: an impatient second Ctrl-C kills. One that comes within
 //   a tenth of a second counts as the first: timeout(1), for one, sends two.
 // - One stop for the whole process: every call returns a token of the same source, and adds its signals to the others. A

@@ -36,7 +36,7 @@ LogSink set_log(LogSink next) {
 
 namespace detail {
 
-void log_line(std::string_view line) {
+void log_line(std::string_view line) noexcept try {
   std::shared_ptr<const LogSink> current;
   {
     SmallGuard guard(sink().lock);
@@ -47,6 +47,8 @@ void log_line(std::string_view line) {
   } else {
     fmt::print(stderr, "handoff: {}\n", line);
   }
+} catch (...) {
+  // Who has something to say is in the middle of something else, and a line is not worth breaking that.
 }
 
 }  // namespace detail

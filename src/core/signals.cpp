@@ -71,6 +71,8 @@ void do_what_it_does_by_default(int signal) {
   action.sa_handler = SIG_DFL;
   ::sigaction(signal, &action, nullptr);
   ::raise(signal);  // Blocked until the handler returns.
+  // The first process of a container has no default actions, and would not be killed.
+  if (::getpid() == 1) ::_exit(128 + signal);
 }
 
 void handle(int signal) {
@@ -113,7 +115,11 @@ Shutdown& begin_locked() {
 }
 
 void refuse_what_cannot_be_caught(int signal) {
-  if (signal > 0 && signal < NSIG && signal != SIGKILL && signal != SIGSTOP) return;
+  const bool is_the_systems_own = signal > 31 && signal < SIGRTMIN;
+  if (signal > 0 && signal < NSIG && signal != SIGKILL && signal != SIGSTOP &&
+      !is_the_systems_own) {
+    return;
+  }
   throw std::invalid_argument(fmt::format(
       "signals must be from 1 to {} and neither SIGKILL nor SIGSTOP, got {}", NSIG - 1, signal));
 }

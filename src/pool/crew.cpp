@@ -44,7 +44,8 @@ void PoolCore::refresh_excess_locked() {
 // Counts a worker in, if one is needed and can be had.
 PoolCore::BringIn PoolCore::bring_in_locked() {
   BringIn how = BringIn::nothing;
-  if (active_locked() < target_ && !has_ended()) {
+  if (active_locked() < target_ && !has_ended() &&
+      !quiet_.load(acquire)) {  // Pairs with quiet_down().
     if (reserved_ > calls_) {
       ++calls_;
       how = BringIn::call;
@@ -67,10 +68,12 @@ void PoolCore::bring_in(BringIn how) {
 
 Worker& PoolCore::take_record_locked() {
   if (free_records_.empty()) {
-    Worker& worker = workers_.add_locked(*this);
-    threads_.resize(workers_.size());
-    free_records_.reserve(workers_.size());  // So that leave() need not allocate.
-    return worker;
+    const std::size_t size = workers_.size() + 1;
+    if (size > Roster::most_workers)
+      throw std::length_error("too many threads are on their way out");
+    threads_.resize(size);
+    free_records_.reserve(size);  // So that leave() need not allocate.
+    return workers_.add_locked(*this);
   }
   Worker& worker = *free_records_.back();
   free_records_.pop_back();
@@ -90,13 +93,16 @@ void PoolCore::start_worker() {
     ended = std::move(threads_[worker->number]);
     threads_[worker->number] = Thread([this, worker] { work(*worker); });
   } catch (...) {
-    SmallGuard guard(crew_lock_);
-    --alive_;
-    if (worker != nullptr) {
-      worker->found_nothing();
-      free_records_.push_back(worker);
+    {
+      SmallGuard guard(crew_lock_);
+      --alive_;
+      if (worker != nullptr) {
+        worker->found_nothing();
+        free_records_.push_back(worker);
+      }
+      refresh_excess_locked();
     }
-    refresh_excess_locked();
+    if (queue_.is_closed() && is_quiet()) quiet_down();  // As in rest().
     throw;
   }
 }
@@ -210,22 +216,23 @@ void PoolCore::leave_blocked(Worker& worker) {
 // True if every worker waits, without a deadline, for a job that nobody has begun, or that one of them runs: then none of them
 // will ever go on by itself.
 bool PoolCore::is_starved_locked() const {
-  if (blocked_ < alive_ - reserved_) return false;
+  if (has_ended() || blocked_ < alive_ - (reserved_ - calls_)) return false;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     const Worker& each = workers_[i];
     if (each.blocked_depth == 0) continue;
-    if (each.awaited == nullptr || each.awaited->is_done()) return false;
-    const ThreadId runner = each.awaited->runner();
-    bool runs_here = runner == no_thread;
-    for (std::size_t j = 0; j < workers_.size() && !runs_here; ++j) {
-      runs_here = workers_[j].thread.load(relaxed) == runner;
+    if (each.awaited == nullptr) return false;
+    if (each.awaited->needs_a_worker_of(*this)) continue;
+    const ThreadId runner = each.awaited->runner_now();
+    bool runs_here = false;
+    for (std::size_t j = 0; runner != no_thread && j < workers_.size(); ++j) {
+      runs_here = runs_here || workers_[j].thread.load(relaxed) == runner;
     }
     if (!runs_here) return false;
   }
   return true;
 }
 
-void PoolCore::report_shortage(bool is_starved) {
+void PoolCore::report_shortage(bool is_starved) noexcept try {
   const std::string what = shortage();
   if (!is_starved) {
     shortages_.note(fmt::format("{}: {}", label(), what));
@@ -237,6 +244,8 @@ void PoolCore::report_shortage(bool is_starved) {
        .report = fmt::format("deadlock: every worker of {} waits for a job of the same pool that "
                              "has no worker to run it ({})\n",
                              label(), what)});
+} catch (...) {
+  // Without the memory to say it, nothing is said: the wait goes on all the same.
 }
 
 std::string PoolCore::shortage() const {

@@ -28,8 +28,11 @@ void JoinTask::await_thief(Worker& owner) {
   while (looks > 0) {
     if (word_.load(acquire) == done) return;
     Worker* const thief = thief_.load(acquire);
+    // As long as our task is not done, all the thief has there was forked by it: it had nothing when it stole.
     JoinTask* const part =
-        thief != nullptr && owner.nested < Worker::most_nested ? thief->joins.steal() : nullptr;
+        thief != nullptr && owner.nested < Worker::most_nested
+            ? thief->joins.steal_if([this] { return word_.load(acquire) != done; })
+            : nullptr;
     if (part != nullptr) {
       part->run_stolen(owner);
     } else {

@@ -36,7 +36,7 @@ class FutureCore::WaitSubject final : public Primitive {
   void report_waits(std::vector<WaitInfo>& waits) const override {
     const std::size_t before = waits.size();
     core_.waiters_.report(*this, waits);
-    if (worker_ == nullptr || core_.phase() > Phase::pending) return;
+    if (worker_ == nullptr || core_.phase() > Phase::withdrawn) return;
     for (std::size_t i = before; i < waits.size(); ++i) {
       waits[i].held_by = worker_->pool.shortage();
     }
@@ -48,43 +48,6 @@ class FutureCore::WaitSubject final : public Primitive {
  private:
   FutureCore& core_;
   const Worker* const worker_;  // Whose job waits; it is alive as long as its thread waits.
-};
-
-// Runs what follows, one after the other rather than one inside the other: a chain may be of any length.
-class FutureCore::ThenRunner {
- public:
-  // Takes over a reference. `will_run`: false if what it follows never ran.
-  static void run(FutureCore& next, bool will_run) {
-    next.phase_.store(Phase::pending, release);  // Pairs with the acquire in try_run().
-    if (!will_run) next.abandon();
-    thread_local ThenRunner runner;
-    runner.add(next);
-    if (runner.is_running_) return;
-    runner.is_running_ = true;
-    while (FutureCore* const first = runner.take_first()) {
-      static_cast<void>(first->try_run({}));  // Not if somebody who waits for it was faster.
-      first->drop_reference();
-    }
-    runner.is_running_ = false;
-  }
-
- private:
-  void add(FutureCore& next) {
-    next.next_to_run_ = nullptr;
-    (last_ == nullptr ? first_ : last_->next_to_run_) = &next;
-    last_ = &next;
-  }
-  FutureCore* take_first() {
-    FutureCore* const first = first_;
-    if (first == nullptr) return nullptr;
-    first_ = first->next_to_run_;
-    if (first_ == nullptr) last_ = nullptr;
-    return first;
-  }
-
-  FutureCore* first_ = nullptr;
-  FutureCore* last_ = nullptr;
-  bool is_running_ = false;
 };
 
 FutureCore::FutureCore(const PoolCore* pool, std::source_location where, FutureCore* follows)
@@ -109,9 +72,20 @@ void FutureCore::let_go_of_what_it_follows() {
   if (FutureCore* const before = std::exchange(follows_, nullptr)) before->drop_reference();
 }
 
-bool FutureCore::try_run(const std::stop_token& stop) {
+bool FutureCore::withdraw() noexcept {
   auto expected = Phase::pending;
-  if (!phase_.compare_exchange_strong(expected, Phase::running, acq_rel)) return false;
+  return phase_.compare_exchange_strong(expected, Phase::withdrawn, acq_rel);
+}
+
+bool FutureCore::try_run_from(Phase phase, const std::stop_token& stop) {
+  Next next;
+  if (!run_once(phase, stop, next)) return false;
+  run_what_follows(next);
+  return true;
+}
+
+bool FutureCore::run_once(Phase phase, const std::stop_token& stop, Next& next) {
+  if (!phase_.compare_exchange_strong(phase, Phase::running, acq_rel)) return false;
   runner_.store(this_thread_id(), relaxed);
 #if defined(HANDOFF_CHECKED) && HANDOFF_CHECKED
   {
@@ -127,31 +101,52 @@ bool FutureCore::try_run(const std::stop_token& stop) {
     end = Phase::error;
   }
   let_go_of_what_it_follows();
-  finish(end);
+  next = finish(end);
   return true;
 }
 
 void FutureCore::abandon() {
   auto expected = Phase::pending;
-  if (!phase_.compare_exchange_strong(expected, Phase::running, acq_rel)) return;
-  drop();
-  let_go_of_what_it_follows();
-  finish(Phase::never);
+  if (!phase_.compare_exchange_strong(expected, Phase::running, acq_rel)) {
+    expected = Phase::withdrawn;
+    if (!phase_.compare_exchange_strong(expected, Phase::running, acq_rel)) return;
+  }
+  run_what_follows(end_without_running());
 }
 
-void FutureCore::finish(Phase phase) {
-  FutureCore* next = nullptr;
-  {
-    Unparks unparks;
-    SmallGuard guard(waiters_.lock());
-#if defined(HANDOFF_CHECKED) && HANDOFF_CHECKED
-    if (subject_ != nullptr) forget_holders(*subject_);
-#endif
-    phase_.store(phase, release);  // Pairs with is_done().
-    next = std::exchange(next_, nullptr);
-    let_all_through_locked(waiters_, unparks);
+FutureCore::Next FutureCore::end_without_running() {
+  drop();
+  let_go_of_what_it_follows();
+  return finish(Phase::never);
+}
+
+// One after the other rather than one inside the other: a chain may be of any length.
+void FutureCore::run_what_follows(Next next) {
+  while (next.future != nullptr) {
+    FutureCore& each = *next.future;
+    const bool will_run = next.will_run;
+    next = {};
+    if (will_run) {
+      each.phase_.store(Phase::pending, release);  // Pairs with the acquire in run_once().
+      // Not if somebody who waits for it was faster: then he goes on with what follows.
+      static_cast<void>(each.run_once(Phase::pending, {}, next));
+    } else {
+      each.phase_.store(Phase::running, release);  // Nobody else moves it from `chained`.
+      next = each.end_without_running();
+    }
+    each.drop_reference();
   }
-  if (next != nullptr) ThenRunner::run(*next, phase != Phase::never);
+}
+
+FutureCore::Next FutureCore::finish(Phase phase) {
+  Unparks unparks;
+  SmallGuard guard(waiters_.lock());
+#if defined(HANDOFF_CHECKED) && HANDOFF_CHECKED
+  if (subject_ != nullptr) forget_holders(*subject_);
+#endif
+  phase_.store(phase, release);  // Pairs with is_done().
+  let_all_through_locked(waiters_, unparks);
+  return {.future = std::exchange(next_, nullptr), .will_run = phase != Phase::never};
 }
 
 void FutureCore::then_run(FutureCore& next) {
@@ -162,7 +157,7 @@ void FutureCore::then_run(FutureCore& next) {
       return;
     }
   }
-  ThenRunner::run(next, phase() != Phase::never);
+  run_what_follows({.future = &next, .will_run = phase() != Phase::never});
 }
 
 // A worker may do what it waits for itself, and anybody may do what follows from what is done; nothing else, for the
@@ -178,9 +173,20 @@ void FutureCore::help() {
   if (!first.may_run_here()) return;
   if (this_worker == nullptr) {
     static_cast<void>(first.try_run({}));
-  } else if (this_worker->nested < Worker::most_nested) {
+  } else if (this_worker->nested < Worker::most_nested || this_worker->pool.has_ended()) {
+    // However deep, once the pool has ended: nobody else would.
     this_worker->pool.run_awaited(*this_worker, first);
   }
+}
+
+bool FutureCore::needs_a_worker_of(const PoolCore& pool) const {
+  const FutureCore& first = phase() == Phase::chained ? *origin_ : *this;
+  return first.phase() == Phase::pending && first.pool_ == &pool;
+}
+
+ThreadId FutureCore::runner_now() const {
+  const FutureCore& first = phase() == Phase::chained ? *origin_ : *this;
+  return first.phase() == Phase::running ? first.runner() : no_thread;
 }
 
 std::optional<Refusal> FutureCore::wait(const Wait& wait, std::source_location where) {

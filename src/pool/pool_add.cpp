@@ -1,4 +1,4 @@
-#include <memory>
+#include <utility>
 
 #include "handoff/detail/pool/pool_core.hpp"
 
@@ -22,6 +22,7 @@ std::optional<Refusal> PoolCore::add_slowly(Tried tried, JobMaker make, const Wa
 
 std::optional<Refusal> PoolCore::add_evicting(JobMaker make) {
   while (true) {
+    if (queue_.is_closed()) return refuse(Refusal::closed);  // Nothing is dropped for that.
     Job oldest;
     if (take_unstarted(oldest)) drop(oldest);
     switch (queue_.try_put(make)) {
@@ -43,7 +44,7 @@ bool PoolCore::take_unstarted(Job& job) {
 }
 
 void PoolCore::drop(Job& job) {
-  if (job.is_spent()) {  // Somebody who waited for it has run it.
+  if (!job.withdraw()) {  // Somebody who waited for it has run it.
     ran_early_.fetch_add(1, relaxed);
     return;
   }
@@ -54,23 +55,19 @@ void PoolCore::drop(Job& job) {
 std::optional<Refusal> PoolCore::add_inside(Worker& worker, JobMaker make, const Wait& wait) {
   if (has_ended()) return refuse(Refusal::closed);
   if (wait.stop.stop_requested()) return refuse(Refusal::stopped);
-  if (Job* const place = worker.local.place()) {
-    try {
-      make(place);
-    } catch (...) {
-      std::construct_at(place);  // Empty again.
-      throw;
-    }
-    worker.local.publish(1);
-    Worker::count(worker.spawned);
-    tell_workers();
-    return std::nullopt;
-  }
-  if (worker.nested < Worker::most_nested) {
+  if (worker.local.place() != nullptr || worker.nested < Worker::most_nested) {
+    // Made here first: its constructor may hand in jobs itself, and take the place.
     Job job;
     make(&job);
     Worker::count(worker.spawned);
-    run(worker, job);
+    Job* const place = worker.local.place();
+    if (place == nullptr) {
+      run(worker, job);
+    } else {
+      *place = std::move(job);
+      worker.local.publish(1);
+      tell_workers();
+    }
     return std::nullopt;
   }
   // Jobs upon jobs. To wait for room could be to wait for ourselves: so now, or not.

@@ -31,7 +31,7 @@ void PoolCore::end() {
 
 void PoolCore::collect_unstarted(std::vector<Job>& jobs) {
   const auto keep = [&](Job& job) {
-    if (!job.is_spent()) {
+    if (job.withdraw()) {
       jobs.push_back(std::move(job));
     } else {
       ran_early_.fetch_add(1, relaxed);
@@ -104,17 +104,32 @@ ShutdownReport PoolCore::shutdown(const Shutdown& how) {
   return report;
 }
 
+void PoolCore::drop_unstarted() {
+  std::vector<Job> jobs;
+  collect_unstarted(jobs);
+  if (jobs.empty()) return;
+  log_line(fmt::format("{}: destroyed with {} jobs that had not begun", label(), jobs.size()));
+  for (Job& job : jobs) {
+    if (hooks_.on_drop) hooks_.on_drop(job);
+  }
+}
+
 PoolCore::~PoolCore() {
   // A job that destroys its own pool would wait for itself.
   HANDOFF_ASSERT(this_worker == nullptr || &this_worker->pool != this);
-  auto report = shutdown(interrupt(Duration::max()));
-  if (!report.handed_back.empty()) {
-    log_line(fmt::format("{}: destroyed with {} jobs that had not begun", label(),
-                         report.handed_back.size()));
-    for (Job& job : report.handed_back) {
-      if (hooks_.on_drop) hooks_.on_drop(job);
+  static_cast<void>(timers_->close());
+  close();
+  if (!all_gone_.is_set()) {
+    end();
+    stop_source_.request_stop();
+    // Before the wait: a job that runs may wait for one of them.
+    drop_unstarted();
+    while (!all_gone_.wait()) {
     }
   }
+  join_threads();
+  drop_unstarted();
+  static_cast<void>(timers_->drop_due());
   drops_.flush();
   retire();
 }

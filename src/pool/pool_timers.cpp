@@ -4,9 +4,16 @@
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
-std::expected<TimerNode*, Refusal> PoolTimers::arm(Job job, TimePoint due, Duration period,
+namespace {
+// Never, if that is later than a time can be.
+TimePoint later(TimePoint from, Duration by) {
+  return by > TimePoint::max() - from ? TimePoint::max() : from + by;
+}
+}  // namespace
+
+std::expected<TimerNode*, Refusal> PoolTimers::arm(JobMaker make, TimePoint due, Duration period,
                                                    Overrun overrun) {
-  auto node = std::make_unique<TimerNode>(shared_from_this(), std::move(job));
+  auto node = std::make_unique<TimerNode>(shared_from_this());
   node->fire = &PoolTimers::fire;
   node->due = due;
   node->period = period;
@@ -14,6 +21,7 @@ std::expected<TimerNode*, Refusal> PoolTimers::arm(Job job, TimePoint due, Durat
   SmallGuard guard(lock_);
   if (closed_) return std::unexpected(Refusal::closed);
   if (count_ >= most_) return std::unexpected(Refusal::full);
+  make(&node->job);  // Only now: what is refused is untouched.
   arm_locked(*node);
   ++count_;
   return node.release();
@@ -65,7 +73,6 @@ TimerNode* PoolTimers::take_due() {
   due_count_.fetch_sub(1, seq_cst);
   if (node->state == TimerNode::State::due) {
     node->state = TimerNode::State::running;
-    runs_.fetch_add(1, relaxed);
   }
   return node;
 }
@@ -77,11 +84,11 @@ void PoolTimers::ran(TimerNode& node) {
     if (node.state == TimerNode::State::running && node.period > Duration::zero() && !closed_) {
       const auto at = now();
       switch (node.overrun) {
-        case Overrun::catch_up: node.due += node.period; break;
-        case Overrun::delay: node.due = at + node.period; break;
+        case Overrun::catch_up: node.due = later(node.due, node.period); break;
+        case Overrun::delay: node.due = later(at, node.period); break;
         case Overrun::skip: {
           const auto missed = at > node.due ? (at - node.due) / node.period : 0;
-          node.due += node.period * (missed + 1);
+          node.due = later(node.due + node.period * missed, node.period);  // The first is past.
         }
       }
       try {

@@ -75,7 +75,9 @@ void Launch::collect_environment(const ProcessCommand& command) {
     });
   };
   // Like getenv(): whoever changes the environment while threads run, races with this.
-  for (char** entry = environ; command.inherit_environment && *entry != nullptr; ++entry) {
+  // It is null after clearenv().
+  char** const ours = command.inherit_environment ? environ : nullptr;
+  for (char** entry = ours; entry != nullptr && *entry != nullptr; ++entry) {
     if (!is_replaced(*entry)) environment_.push_back(*entry);
   }
   for (const std::string& entry : command.environment) environment_.push_back(as_argument(entry));
@@ -90,7 +92,9 @@ void Launch::collect_candidates(const std::string& program) {
   } else {
     std::string_view path = default_path;
     for (const char* entry : environment_) {
-      if (entry != nullptr && std::string_view(entry).starts_with("PATH=")) path = entry + 5;
+      if (entry == nullptr || !std::string_view(entry).starts_with("PATH=")) continue;
+      path = entry + 5;
+      break;  // The first, as for getenv() in the program.
     }
     while (true) {
       const auto folder = path.substr(0, path.find(':'));

@@ -1,5 +1,6 @@
 #include "handoff/detail/pool/process_pump.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -95,7 +96,7 @@ Pumped Pump::run() {
     if (fds_[4].revents != 0 || fds_[5].revents != 0) read_reports();
   }
   // All who could write are dead, so what is left is there already. The end of the file need not be: another thread may have
-  // forked while the other end was open here.
+  // forked while the other end was open here, or the program has passed it on. So no more is read than a pipe can hold.
   read_into(child_.output(), pumped_.output);
   read_into(child_.errors(), pumped_.errors);
   return std::move(pumped_);
@@ -167,6 +168,7 @@ void Pump::write_input() {
 
 // Reads all that is there, and keeps what fits.
 void Pump::read_into(Fd& fd, Collected& into) {
+  ssize_t left_in_pipe = has_ended_ && fd.is_open() ? ::fcntl(fd.get(), F_GETPIPE_SZ) : 0;
   while (fd.is_open()) {
     const ssize_t got = ::read(fd.get(), buffer_.data(), buffer_.size());
     if (got < 0 && errno == EINTR) continue;
@@ -177,6 +179,8 @@ void Pump::read_into(Fd& fd, Collected& into) {
     into.bytes.append(buffer_.data(), std::min(bytes, command_.output_limit - into.bytes.size()));
     // Not for ever: the others want their turn, and the time may be up.
     if (!has_ended_) return;
+    left_in_pipe -= got;
+    if (left_in_pipe <= 0) return fd.close();
   }
 }
 

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail::process {
 
@@ -24,21 +26,40 @@ void send_report(const Report& report) {
 
 // Moves its descriptors to 0 to 3 and closes all others: ours, and those of other threads' runs, whose ends would stay
 // open otherwise.
+[[noreturn]] void give_up_early(const Supervision& supervision, int error) {
+  const Report report{.stage = Stage::fork, .error_number = error};
+  static_cast<void>(::send(supervision.control, &report, sizeof report, MSG_NOSIGNAL));
+  ::_exit(127);
+}
+
 void keep_only_our_descriptors(const Supervision& supervision) {
   const int wanted[] = {supervision.input, supervision.output, supervision.errors,
                         supervision.control};
   int safe[4];
   // Out of the way first: one of them may stand where another must go.
-  for (int i = 0; i < 4; ++i) safe[i] = ::fcntl(wanted[i], F_DUPFD_CLOEXEC, 4);
-  for (int i = 0; i < 3; ++i) ::dup2(safe[i], i);
-  ::dup3(safe[3], control_fd, O_CLOEXEC);
-  ::syscall(SYS_close_range, control_fd + 1, ~0U, 0);
+  for (int i = 0; i < 4; ++i) {
+    safe[i] = ::fcntl(wanted[i], F_DUPFD_CLOEXEC, 4);
+    if (safe[i] < 0) give_up_early(supervision, errno);
+  }
+  for (int i = 0; i < 3; ++i) {
+    if (::dup2(safe[i], i) < 0) give_up_early(supervision, errno);
+  }
+  if (::dup3(safe[3], control_fd, O_CLOEXEC) < 0) give_up_early(supervision, errno);
+  if (::syscall(SYS_close_range, control_fd + 1, ~0U, 0) == 0) return;
+  // A kernel or a sandbox that does not know it: one by one, however many there may be.
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) give_up_early(supervision, errno);
+  for (int fd = control_fd + 1; static_cast<rlim_t>(fd) < limit.rlim_cur; ++fd) ::close(fd);
 }
 
+// By the kernel's own call: the library's refuses two signals that it uses itself, and which may have come ignored from
+// whoever started us. The kernel's structure is all zeros for the default action.
 void reset_signals() {
-  struct sigaction action{};
-  action.sa_handler = SIG_DFL;
-  for (int signal = 1; signal < NSIG; ++signal) ::sigaction(signal, &action, nullptr);
+  const unsigned long defaults[4] = {};
+  constexpr std::size_t mask_size = 8;
+  for (int signal = 1; signal < NSIG; ++signal) {
+    ::syscall(SYS_rt_sigaction, signal, defaults, nullptr, mask_size);
+  }
 }
 
 [[noreturn]] void give_up(Stage stage, int error) {
@@ -114,7 +135,8 @@ void watch(pid_t program, pid_t parent) {
        .revents = 0}};
   if (::getppid() != parent) return;
   while (!has_ended(program)) {
-    if (::poll(fds, 3, -1) < 0) continue;
+    // Without a descriptor for signals, which a full table may deny us, it has to look from time to time.
+    if (::poll(fds, 3, fds[1].fd < 0 ? 100 : -1) < 0) continue;
     if (fds[2].revents != 0) return;
     signalfd_siginfo ignored;
     if (fds[1].revents != 0) static_cast<void>(::read(fds[1].fd, &ignored, sizeof ignored));
@@ -123,7 +145,11 @@ void watch(pid_t program, pid_t parent) {
     if (::recv(control_fd, &order, 1, 0) != 1) return;
     if (order == static_cast<char>(Order::kill)) return;
     ::kill(-program, SIGTERM);
-    ::kill(-program, SIGCONT);  // One that is stopped would not notice.
+    ::kill(-program, SIGCONT);            // One that is stopped would not notice.
+    if (::getpgid(program) != program) {  // It went to another group: it is meant first of all.
+      ::kill(program, SIGTERM);
+      ::kill(program, SIGCONT);
+    }
   }
 }
 
@@ -135,6 +161,7 @@ void watch(pid_t program, pid_t parent) {
 Report end_everything(pid_t program) {
   Report report;
   ::kill(-program, SIGKILL);
+  ::kill(program, SIGKILL);  // It may have gone to another group. Unreaped, the number is its own.
   while (::wait4(program, &report.status, 0, &report.usage) < 0 && errno == EINTR) {
   }
   while (kill_children() && (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR)) {

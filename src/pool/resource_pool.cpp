@@ -64,7 +64,7 @@ ResourceCore::~ResourceCore() {
                     name_, lease.thread, lease.where.file_name(), lease.where.line(), age.count()));
   }
   // A lease that outlives its pool would give its object back to freed memory.
-  const bool everything_was_given_back = lent_.size() == 0;
+  const bool everything_was_given_back = lent_.size() == 0 && places_.stats().size == 0;
   HANDOFF_ASSERT(everything_was_given_back);
 }
 

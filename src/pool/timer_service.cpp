@@ -238,7 +238,8 @@ void TimerService::watch_for_fork() {
 }
 
 void TimerService::forget_thread_locked() {
-  if (thread_ != no_thread && this_thread_id() == thread_) return;  // A fire() has forked.
+  // A fire() has forked. By the cache: to give the thread a number now would take locks that nobody may give back.
+  if (thread_ != no_thread && this_thread_id_cache == thread_) return;
   has_thread_ = false;
   thread_ = no_thread;
   firing_ = nullptr;

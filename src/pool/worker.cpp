@@ -133,7 +133,9 @@ bool PoolCore::steal(Worker& worker, Work& work) {
   for (std::size_t i = 0; i < count; ++i) {
     Worker& victim = workers_[(first + i) % count];
     if (&victim == &worker) continue;
-    if ((work.join = victim.joins.steal()) != nullptr) return true;
+    while (!victim.joins.is_empty()) {  // Again, if another thief was faster.
+      if ((work.join = victim.joins.steal()) != nullptr) return true;
+    }
     if (take_claimed(victim, work.job)) {
       work.is_from_outside = true;
       return true;
@@ -210,6 +212,7 @@ void PoolCore::run(Worker& worker, Job& job) {
 
 void PoolCore::run_timer(Worker& worker, TimerNode& node) {
   if (node.job) {
+    timers_->count_run();
     Running running(worker, node.job.where());
     try {
       node.job(stop_token_);

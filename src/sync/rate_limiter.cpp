@@ -202,6 +202,7 @@ void RateLimiter::serve_line_locked(Unparks& unparks) {
   const Fine at = fine(now().time_since_epoch());
   while (Link* link = line_.front_locked()) {
     owed_ = fine(max_lateness);  // take_locked() leaves of it what there is.
+    owed_until_ = at;
     if (!take_locked(link->ticket, at)) break;
     unlink_locked(*link);
     Unpark unpark;
@@ -223,7 +224,9 @@ void RateLimiter::unlink_locked(Link& link) {
 // When the next `n` permits are due, rounded up: at that moment they are there.
 Deadline RateLimiter::due_locked(std::uint64_t n) const {
   const Fine latest = fine(Duration::max());
-  if (static_cast<Fine>(n) > latest / period_) return {};
+  constexpr Fine most =
+      ~(Fine{1} << 127) / 4;  // What cannot overflow below, wherever the bucket stands.
+  if (static_cast<Fine>(n) > most / period_) return {};
   const Fine due = empty_at_ + static_cast<Fine>(n) * period_ + fine(Duration(1)) - 1;
   return due >= latest ? Deadline{} : TimePoint(Duration(static_cast<Duration::rep>(due >> 32)));
 }

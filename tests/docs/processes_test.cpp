@@ -56,7 +56,7 @@ TEST(ProcessesGuide, ACommandSaysWhereAndHowItRuns) {
       .environment = {"LANG=C"},     // In place of ours of that name, or added.
       .inherit_environment = false,  // None of ours at all.
       .directory = "/",              // Where it runs.
-      .timeout = 10s,                // Then SIGTERM to it and all it started ...
+      .timeout = 10s,                // Then SIGTERM to its process group ...
       .grace = 2s,                   // ... and this much later SIGKILL.
       .output_limit = 64 * 1024};    // What is kept of its output, and of its errors.
   const auto result = pool.run(command);

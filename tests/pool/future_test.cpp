@@ -102,6 +102,42 @@ TEST_F(FutureTest, AChainOfAMillionNeedsNoStack) {
   EXPECT_EQ(*future.get(), 1'000'000);
 }
 
+TEST_F(FutureTest, AChainOfAMillionThatNeverRunsNeedsNoStackEither) {
+  auto open_now = std::make_unique<WorkerPool>(PoolOptions{.workers = 1, .capacity = 10});
+  Event entered;
+  ASSERT_TRUE(open_now->post([&](std::stop_token stop) {
+    entered.set();
+    Event stopped;
+    (void)stopped.wait({.stop = stop});
+  }));
+  ASSERT_TRUE(entered.wait());
+  auto future = *open_now->submit([] { return 0; });
+  for (int i = 0; i < 1'000'000; ++i) future = std::move(future).then([](int n) { return n + 1; });
+  (void)open_now->shutdown(interrupt());  // The report, and the job with it, is destroyed.
+  EXPECT_EQ(future.get().error(), Refusal::closed);
+}
+
+TEST_F(FutureTest, WhatFollowsMayWaitForAnotherChain) {
+  WorkerPool single{{.workers = 1, .capacity = 10, .spares = 0}};
+  auto outer = (*single.submit([] { return 1; })).then([&](int one) {
+    auto inner = (*single.submit([] { return 10; })).then([](int ten) { return ten * 10; });
+    auto ready = (*single.submit([] { return 1000; }));
+    const int hundred = *inner.get();
+    return one + hundred +
+           *std::move(ready).then([](int n) { return n; }).then([](int n) { return n; }).get();
+  });
+  EXPECT_EQ(*outer.get(10s), 1101);
+}
+
+TEST_F(FutureTest, ThenUsesItUp) {
+  auto future = slow(1);
+  auto after = std::move(future).then([](int n) { return n; });
+  EXPECT_FALSE(future.is_valid());
+  EXPECT_THROW((void)future.get(), std::logic_error);
+  open.set();
+  EXPECT_EQ(*after.get(), 1);
+}
+
 TEST_F(FutureTest, AJobHelpsWithTheBeginningOfTheChainItWaitsFor) {
   WorkerPool single{{.workers = 1, .capacity = 10, .spares = 0}};
   auto answer = single.submit([&] {

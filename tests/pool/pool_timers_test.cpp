@@ -196,7 +196,9 @@ TEST_F(PoolTimersTest, AreBounded) {
   WorkerPool bounded{{.workers = 1, .capacity = 1, .timers = 2}};
   auto first = bounded.after(1s, [] {});
   auto second = bounded.after(1s, [] {});
-  EXPECT_EQ(bounded.after(1s, [] {}).error(), Refusal::full);
+  auto job = [text = std::make_unique<int>(7)] { return *text; };
+  EXPECT_EQ(bounded.after(1s, std::move(job)).error(), Refusal::full);
+  EXPECT_EQ(job(), 7);  // Untouched.
   first->cancel();
   EXPECT_TRUE(bounded.after(1s, [] {}));
 }
@@ -224,6 +226,20 @@ TEST_F(PoolTimersTest, AHandleMayOutliveItsPool) {
 TEST_F(PoolTimersTest, RefusesAPeriodThatIsNotPositive) {
   EXPECT_THROW((void)pool.every(0s, [] {}), std::invalid_argument);
   EXPECT_THROW((void)pool.every(-1s, [] {}), std::invalid_argument);
+}
+
+TEST_F(PoolTimersTest, APeriodWithoutEndRunsOnce) {
+  for (const auto overrun : {Overrun::skip, Overrun::catch_up, Overrun::delay}) {
+    const int before = ran;
+    auto timer = pool.every(Duration::max(), [&] { ++ran; }, {.overrun = overrun, .at_once = true});
+    expect_runs(before + 1);
+    clock.advance(24h * 365);
+    expect_runs(before + 1);
+    EXPECT_TRUE(timer->cancel());
+  }
+  auto far = pool.at(std::chrono::sys_days(std::chrono::year(2600) / 1 / 1), [&] { ++ran; });
+  expect_runs(3);
+  EXPECT_TRUE(far->cancel());
 }
 
 // On the real clock: each of many fires once, or was cancelled in time, never both.

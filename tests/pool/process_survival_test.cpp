@@ -123,6 +123,17 @@ void have_children() {
     fill(1, 'o', 1000);
     stay_as_ready(argument);
   }
+  if (role == "elsewhere") {  // Goes to the group of a child of its own, which leads one.
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::setpgid(0, 0);
+      stay();
+    }
+    while (::setpgid(0, child) != 0) {
+    }
+    ::signal(SIGTERM, SIG_IGN);
+    stay_as_ready(argument);
+  }
   if (role == "overlap") overlap(argument);
   if (role == "middle") run_a_family(argument);
   ::_exit(126);
@@ -216,6 +227,22 @@ TEST(ProcessSurvival, WhoIgnoresSigtermIsKilledAfterTheGrace) {
   ASSERT_TRUE(result);
   EXPECT_EQ(result->end, ProcessEnd::timed_out);
   EXPECT_EQ(result->signal, SIGKILL);
+  EXPECT_EQ(count_with(marker), 0u);
+}
+
+TEST(ProcessSurvival, AProgramThatWentToAnotherGroupIsKilledToo) {
+  const std::string marker = unique_marker();
+  ManualClock clock;
+  ProcessPool pool{{.processes = 1}};
+  auto command = helper("elsewhere", marker);
+  command.timeout = 10s;
+  auto running = run_elsewhere(pool, command);
+  eventually([&] { return count_with(marker + "-ready") == 1; });
+  eventually([&] { return clock.waiting() == 1; });
+  clock.advance(10s);
+  eventually([&] { return clock.waiting() == 1; });  // It ignores SIGTERM.
+  clock.advance(command.grace);
+  EXPECT_EQ(running.get()->end, ProcessEnd::timed_out);
   EXPECT_EQ(count_with(marker), 0u);
 }
 

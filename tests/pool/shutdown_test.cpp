@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -159,6 +160,22 @@ TEST(PoolShutdown, FromInsideAJobIsAnErrorNotAHang) {
   EXPECT_TRUE(pool.post([] {}));  // Nothing has happened to the pool.
 }
 
+TEST(PoolShutdown, WhatIsHandedBackMayGoToAnotherPool) {
+  Event entered;
+  WorkerPool first{{.workers = 1, .capacity = 10}};
+  ASSERT_TRUE(first.post([&](std::stop_token stop) {
+    entered.set();
+    Event stopped;
+    (void)stopped.wait({.stop = stop});
+  }));
+  ASSERT_TRUE(entered.wait());
+  auto future = first.submit([] { return 7; });
+  auto report = first.shutdown(interrupt());
+  WorkerPool second{{.workers = 1, .capacity = 10}};
+  for (Job& job : report.handed_back) EXPECT_TRUE(second.post(std::move(job)));
+  EXPECT_EQ(*future->get(), 7);
+}
+
 TEST(PoolShutdown, HappensOnce) {
   WorkerPool pool{{.workers = 1, .capacity = 10}};
   EXPECT_TRUE(pool.shutdown(finish_within(1s)).is_complete());
@@ -198,6 +215,55 @@ TEST(PoolShutdown, TheDestructorInterruptsAndReports) {
   EXPECT_EQ(given_back, 3);
   EXPECT_THAT(lines, ::testing::ElementsAre(
                          "WorkerPool \"mail\": destroyed with 3 jobs that had not begun"));
+}
+
+// A job that runs may wait for one that has been handed back: it is told, and the destructor ends.
+TEST(PoolShutdown, TheDestructorDoesNotWaitForAJobThatWaitsForAnother) {
+  auto log = set_log([](std::string_view) {});
+  Event go_on;
+  Refusal told{};
+  {
+    Future<int> never;
+    Event entered;
+    WorkerPool pool{{.workers = 1, .capacity = 10, .spares = 0}};
+    ASSERT_TRUE(pool.post([&](std::stop_token stop) {
+      entered.set();
+      Event stopped;
+      (void)stopped.wait({.stop = stop});
+      (void)go_on.wait();  // By then the other one is nobody's.
+      told = never.get().error();
+    }));
+    ASSERT_TRUE(entered.wait());
+    never = *pool.submit([] { return 1; });
+    ASSERT_TRUE(pool.post(
+        [&go_on, guard = std::shared_ptr<void>(nullptr, [&](void*) { go_on.set(); })] {}));
+  }
+  set_log(std::move(log));
+  EXPECT_EQ(told, Refusal::closed);
+}
+
+// Handed back is handed back: who waits for it inside the pool does not run it any more.
+TEST(PoolShutdown, AJobThatWasHandedBackIsRunByItsOwnerOnly) {
+  Event go_on;
+  std::atomic<int> ran = 0;
+  Future<void> later;
+  Event entered;
+  WorkerPool pool{{.workers = 1, .capacity = 10}};
+  ASSERT_TRUE(pool.post([&] {
+    entered.set();
+    (void)go_on.wait();
+    (void)later.get();
+  }));
+  ASSERT_TRUE(entered.wait());
+  later = *pool.submit([&] { ++ran; });
+  auto report = pool.shutdown(finish_within(1ms));
+  ASSERT_EQ(report.handed_back.size(), 1u);
+  go_on.set();
+  eventually([&] { return pool.stats().blocked == 1; });  // It waits.
+  EXPECT_EQ(ran, 0);
+  report.handed_back[0]();
+  EXPECT_TRUE(pool.shutdown(interrupt()).is_complete());
+  EXPECT_EQ(ran, 1);
 }
 
 TEST(PoolShutdown, WakesAProducerThatWaitsForRoom) {

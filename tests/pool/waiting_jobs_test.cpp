@@ -60,6 +60,7 @@ TEST(NestedJobs, OneThatRepeatsItselfForEverStarvesNobody) {
   ASSERT_TRUE(pool.post([&] { again(); }));
   EXPECT_TRUE(pool.submit([] {})->get(10s));
   enough = true;
+  EXPECT_TRUE(pool.shutdown(finish_within(10s)).is_complete());
 }
 
 // With the ring of waiting jobs full, each runs on top of the one that handed it in: at some depth the queue takes it, and
@@ -211,6 +212,27 @@ TEST(WaitingJobs, SaysThatNoWorkerIsLeft) {
   on_lock_problem(std::move(handler));
 }
 
+// To wait for another pool is no deadlock of this one.
+TEST(WaitingJobs, AJobThatWaitsForAnotherPoolIsNotTakenForADeadlock) {
+  std::atomic<int> problems = 0;
+  auto handler = on_lock_problem([&](const LockProblem&) { ++problems; });
+  auto before = set_log([](std::string_view) { throw std::runtime_error("a sink that throws"); });
+  {
+    Event open;
+    WorkerPool other{{.workers = 1, .capacity = 10}};
+    WorkerPool tight{{.workers = 1, .capacity = 10, .spares = 0}};
+    ASSERT_TRUE(other.post([&] { (void)open.wait(); }));
+    auto queued = other.submit([] { return 1; });
+    auto waits = tight.submit([&] { return *queued->get(); });
+    eventually([&] { return tight.stats().spare_limit_hits == 1; });
+    open.set();
+    EXPECT_EQ(*waits->get(10s), 1);
+  }
+  set_log(std::move(before));
+  on_lock_problem(std::move(handler));
+  EXPECT_EQ(problems, 0);
+}
+
 TEST(WaitingJobs, ABoundThatIsHitIsLoggedEvenIfItIsNoDeadlock) {
   std::vector<std::string> lines;
   auto before = set_log([&](std::string_view line) { lines.emplace_back(line); });
@@ -268,6 +290,28 @@ TEST(ForkJoin, ThrowsWhatOneOfThemThrewAfterBothHaveEnded) {
                               }),
                std::logic_error);
   EXPECT_EQ(ended, 4);
+}
+
+TEST(ForkJoin, OneThatIsHandedBackRunsAnywhere) {
+  Event entered;
+  std::atomic<bool> is_done = false;
+  WorkerPool pool{{.workers = 1, .capacity = 10}};
+  ASSERT_TRUE(pool.post([&](std::stop_token stop) {
+    entered.set();
+    Event stopped;
+    (void)stopped.wait({.stop = stop});
+  }));
+  ASSERT_TRUE(entered.wait());
+  std::jthread caller([&] {
+    EXPECT_EQ(pool.fork_join([] { return 1; }, [] { return 2; }), std::pair(1, 2));
+    is_done = true;
+  });
+  eventually([&] { return pool.stats().queued == 1; });
+  auto report = pool.shutdown(interrupt());
+  ASSERT_EQ(report.handed_back.size(), 1u);
+  report.handed_back[0]();
+  caller.join();
+  EXPECT_TRUE(is_done);
 }
 
 TEST(ForkJoin, AThiefThatIsSlowIsWaitedForWithoutBurningTheCore) {

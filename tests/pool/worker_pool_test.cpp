@@ -13,6 +13,7 @@
 #include "handoff/log.hpp"
 #include "handoff/pool.hpp"
 #include "handoff/testing/eventually.hpp"
+#include "handoff/testing/manual_clock.hpp"
 #include "handoff/waits.hpp"
 
 namespace handoff {
@@ -305,6 +306,22 @@ TEST(WorkerPool, ShrinksWhenWorkersAreDone) {
 }
 
 // -- Rate ------------------------------------------------------------------------------------------
+
+TEST(WorkerPool, BeginsNoMoreJobsASecondThanItsRate) {
+  testing::ManualClock clock;
+  std::atomic<int> ran = 0;
+  WorkerPool pool{{.workers = 2, .capacity = 100, .rate = per_second(10), .rate_burst = 3}};
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(pool.post([&] { ++ran; }));
+  eventually([&] { return ran == 3; });
+  for (int begun = 4; begun <= 20; ++begun) {
+    eventually([&] { return clock.waiting() == 1; });  // The first in line waits for its permit.
+    clock.advance(99ms);
+    EXPECT_EQ(ran, begun - 1);
+    clock.advance(1ms);
+    eventually([&] { return ran == begun; });
+  }
+  EXPECT_TRUE(pool.shutdown(finish_within(10s)).is_complete());
+}
 
 TEST(WorkerPool, HandsBackWhatWaitsForTheRate) {
   std::atomic<int> ran = 0;

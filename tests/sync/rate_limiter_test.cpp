@@ -146,6 +146,27 @@ TEST(RateLimiter, ASleeperThatGetsUpLateLosesNoPermits) {
   EXPECT_EQ(taken, 700u);
 }
 
+TEST(RateLimiter, NorDoesOneThatSleptLongBeforeItWasLate) {
+  ManualClock clock;
+  RateLimiter limiter{{.rate = per_second(1'000)}};
+  ASSERT_TRUE(limiter.try_acquire());
+  auto next = acquire_elsewhere(limiter);
+  eventually([&] { return clock.waiting() == 1; });
+  clock.advance(10'500us);  // 9.5 ms late.
+  ASSERT_TRUE(next.get());
+  EXPECT_EQ(take_all(limiter), 9u);
+}
+
+TEST(RateLimiter, AHugeBurstAtASlowRateIsDueInItsTime) {
+  ManualClock clock;
+  RateLimiter limiter{{.rate = one_per(1h), .burst = 3'000'000}};
+  ASSERT_TRUE(limiter.try_acquire());
+  auto all = acquire_elsewhere(limiter, 3'000'000, {.deadline = within(2h)});
+  eventually([&] { return clock.waiting() == 1; });
+  clock.advance(1h + 1us);  // One an hour is no exact number per second.
+  EXPECT_TRUE(all.get());
+}
+
 TEST(RateLimiter, WhatALateSleeperIsOwedIsForgottenInAnIdleTime) {
   ManualClock clock;
   RateLimiter limiter{{.rate = per_second(100'000)}};

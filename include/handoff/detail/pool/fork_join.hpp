@@ -86,6 +86,18 @@ class JoinCall final : public JoinTask {
   Outcome<F> outcome_;
 };
 
+// One after the other: on a thread that is no worker.
+template <typename F, typename G>
+auto do_both(F& f, G& g) {
+  Outcome<F> first;
+  Outcome<G> second;
+  first.of(f);
+  second.of(g);
+  first.rethrow();
+  second.rethrow();
+  return std::pair(first.take(), second.take());
+}
+
 // On a worker: calls f here, and g here or on a thief. Both have ended when it returns or throws.
 template <typename F, typename G>
 auto fork_join_on(Worker& worker, F& f, G& g) {

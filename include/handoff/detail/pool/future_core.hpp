@@ -1,6 +1,8 @@
 // What a future and its job share, without knowing the result's type.
 //
 // Phases: pending -> running -> value | error       whoever moves it to running, by one compare-and-swap, runs it
+//         pending -> withdrawn                      handed back or dropped: only whoever has the job may run it now
+//         withdrawn -> running, never
 //         pending -> never                          the job was destroyed without having been run
 //         chained -> pending                        one made by then(): what it follows is done
 //
@@ -33,7 +35,7 @@ class PoolCore;
 
 class FutureCore {
  public:
-  enum class Phase : std::uint8_t { chained, pending, running, value, error, never };
+  enum class Phase : std::uint8_t { chained, pending, withdrawn, running, value, error, never };
 
   FutureCore(const FutureCore&) = delete;
   FutureCore& operator=(const FutureCore&) = delete;
@@ -67,12 +69,20 @@ class FutureCore {
   const std::exception_ptr& error() const { return error_; }
   const std::source_location& where() const { return where_; }
   ThreadId runner() const { return runner_.load(relaxed); }  // For people.
+  // Whether it has not begun, and only a worker of this pool can begin it; or who runs it. Of a chain: the first of it.
+  bool needs_a_worker_of(const PoolCore& pool) const;
+  ThreadId runner_now() const;
 
-  // Runs it on this thread. False if somebody has begun to.
-  bool try_run(const std::stop_token& stop);
+  // Runs it on this thread. False if somebody has begun to, or if it was withdrawn.
+  bool try_run(const std::stop_token& stop) { return try_run_from(Phase::pending, stop); }
+  // The same, by who has the job.
+  bool run_job(const std::stop_token& stop) {
+    return try_run_from(Phase::pending, stop) || try_run_from(Phase::withdrawn, stop);
+  }
+  // From now on nobody but who has the job may run it. False if somebody has begun to.
+  bool withdraw() noexcept;
   // Its job is being destroyed: if it has not run, it never will.
   void abandon();
-  bool is_spent() const noexcept { return phase_.load(acquire) != Phase::pending; }
 
   // Waits until it is done. On a worker, does the job itself if nobody has begun it, or brings in a spare worker.
   std::optional<Refusal> wait(const Wait& wait, std::source_location where);
@@ -98,11 +108,19 @@ class FutureCore {
 
  private:
   class WaitSubject;
-  class ThenRunner;
+  // What was to run once this one is done, with the reference to it.
+  struct Next {
+    FutureCore* future = nullptr;
+    bool will_run = false;  // False: this one never ran.
+  };
 
+  bool try_run_from(Phase phase, const std::stop_token& stop);
   bool may_run_here() const;
   void help();
-  void finish(Phase phase);
+  bool run_once(Phase phase, const std::stop_token& stop, Next& next);
+  Next end_without_running();
+  Next finish(Phase phase);
+  static void run_what_follows(Next next);
   void let_go_of_what_it_follows();
 
   atomic<Phase> phase_;
@@ -117,8 +135,6 @@ class FutureCore {
   WaitList waiters_;
   FutureCore* next_ = nullptr;          // To be run once this one is done.
   const Primitive* subject_ = nullptr;  // The wait that is under way, for the wait graph.
-  // The runner's of the thread that has this one in its list.
-  FutureCore* next_to_run_ = nullptr;
 };
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::detail

@@ -82,8 +82,8 @@ class FutureJob {
     core_->drop_reference();
   }
 
-  void operator()(const std::stop_token& stop) { static_cast<void>(core_->try_run(stop)); }
-  bool is_spent() const noexcept { return core_->is_spent(); }
+  void operator()(const std::stop_token& stop) { static_cast<void>(core_->run_job(stop)); }
+  bool withdraw() noexcept { return core_->withdraw(); }
 
  private:
   FutureCore* core_;

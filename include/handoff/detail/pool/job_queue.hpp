@@ -21,6 +21,7 @@
 #include <type_traits>
 
 #include "handoff/detail/core/primitive.hpp"
+#include "handoff/detail/pool/job_maker.hpp"
 #include "handoff/detail/pool/worker.hpp"
 #include "handoff/detail/queue/index_lock.hpp"
 #include "handoff/detail/queue/queue_core.hpp"
@@ -28,21 +29,6 @@
 #include "handoff/detail/queue/turnstile.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
-
-// Makes a job in the place it is given. The caller's callable is touched only when there is room.
-class JobMaker {
- public:
-  template <typename Make>
-    requires(!std::same_as<Make, JobMaker>)  // Or it would be taken for a copy.
-  explicit JobMaker(Make& make)
-      : make_(&make),
-        call_([](void* object, Job* place) { (*static_cast<Make*>(object))(place); }) {}
-  void operator()(Job* place) const { call_(make_, place); }
-
- private:
-  void* make_;
-  void (*call_)(void*, Job*);
-};
 
 class JobQueue {
  public:

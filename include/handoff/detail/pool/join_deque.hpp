@@ -46,8 +46,13 @@ class JoinDeque {
 
   // Anybody else. Null if there is nothing, or if another was faster.
   JoinTask* steal() {
+    return steal_if([] { return true; });
+  }
+  // The same, if `still_wanted()` says so once it is known what there is: what came later is not stolen.
+  template <typename Question>
+  JoinTask* steal_if(Question still_wanted) {
     std::int64_t top = top_.load(seq_cst);
-    if (top >= bottom_.load(seq_cst)) return nullptr;
+    if (top >= bottom_.load(seq_cst) || !still_wanted()) return nullptr;
     // A place is written again only after `top_` has moved past it: the exchange then fails.
     JoinTask* const task = tasks_[index(top)].load(relaxed);
     return top_.compare_exchange_strong(top, top + 1, seq_cst) ? task : nullptr;

@@ -199,13 +199,14 @@ class PoolCore final : public Primitive {
   void rest(Worker& worker);
   void leave(Worker& worker);
   bool is_starved_locked() const;
-  void report_shortage(bool is_starved);
+  void report_shortage(bool is_starved) noexcept;
 
   // -- The end (pool_shutdown.cpp) ---------------------------------------------------------------
   void close();
   void end();
   void quiet_down();
   void collect_unstarted(std::vector<Job>& jobs);
+  void drop_unstarted();
   std::vector<RunningJob> running_jobs() const;
   void join_threads();
 

@@ -18,6 +18,7 @@
 
 #include "handoff/detail/core/atomic.hpp"
 #include "handoff/detail/core/small_lock.hpp"
+#include "handoff/detail/pool/job_maker.hpp"
 #include "handoff/detail/pool/timer_service.hpp"
 #include "handoff/job.hpp"
 #include "handoff/refusal.hpp"
@@ -39,8 +40,7 @@ class PoolTimers;
 struct TimerNode : TimerEntry {
   enum class State : std::uint8_t { armed, due, running, over };
 
-  TimerNode(std::shared_ptr<PoolTimers> owner, Job what)
-      : timers(std::move(owner)), job(std::move(what)) {}
+  explicit TimerNode(std::shared_ptr<PoolTimers> owner) : timers(std::move(owner)) {}
 
   const std::shared_ptr<PoolTimers> timers;  // A handle may outlive the pool.
   atomic<std::uint32_t> references{2};
@@ -59,7 +59,8 @@ class PoolTimers : public std::enable_shared_from_this<PoolTimers> {
   PoolTimers(PoolCore& pool, std::size_t most) : pool_(pool), most_(most) {}
 
   // Gives a node with a reference for its handle. Refused with `full` or `closed`.
-  std::expected<TimerNode*, Refusal> arm(Job job, TimePoint due, Duration period, Overrun overrun);
+  std::expected<TimerNode*, Refusal> arm(JobMaker make, TimePoint due, Duration period,
+                                         Overrun overrun);
 
   // True if it will not run (again).
   bool cancel(TimerNode& node);
@@ -69,6 +70,7 @@ class PoolTimers : public std::enable_shared_from_this<PoolTimers> {
   // -- Workers -----------------------------------------------------------------------------------
   bool has_due() const { return due_count_.load(seq_cst) > 0; }
   TimerNode* take_due();  // With the list's reference; null if there is none.
+  void count_run() { runs_.fetch_add(1, relaxed); }  // A counter.
   // Arms it again, or gives up the reference.
   void ran(TimerNode& node);
 
