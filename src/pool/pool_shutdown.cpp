@@ -82,6 +82,8 @@ ShutdownReport PoolCore::shutdown(const Shutdown& how) {
   ShutdownReport report;
   const auto finished_before = finished();
 
+  // Before it is closed: who hears that it is must not see another job begin. What is accepted in between is handed back.
+  if (how.finish() <= Duration::zero()) end();
   report.timers_cancelled = timers_->close();
   close();
   bool is_over = all_gone_.is_set();
@@ -117,10 +119,10 @@ void PoolCore::drop_unstarted() {
 PoolCore::~PoolCore() {
   // A job that destroys its own pool would wait for itself.
   HANDOFF_ASSERT(this_worker == nullptr || &this_worker->pool != this);
+  end();
   static_cast<void>(timers_->close());
   close();
   if (!all_gone_.is_set()) {
-    end();
     stop_source_.request_stop();
     // Before the wait: a job that runs may wait for one of them.
     drop_unstarted();
