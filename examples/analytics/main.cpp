@@ -20,6 +20,7 @@
 #include "handoff/waits.hpp"
 #include "support/command_line.hpp"
 #include "support/slow_service.hpp"
+#include "support/stop_when_busy.hpp"
 #include "support/terminal.hpp"
 
 namespace {
@@ -190,10 +191,7 @@ int self_test() {
                outcome.dropped > 0 && outcome.stored >= options.capacity;
   }
   std::stop_source source;
-  const std::jthread stopper([&] {
-    example::SlowService().answers_after(100ms);
-    source.request_stop();
-  });
+  const std::jthread stopper([&] { example::stop_when_busy(source, 20); });
   const Options options{.seconds = 10, .store = 100};
   const auto outcome = run(options, source.get_token());
   tell(options, outcome);

@@ -16,7 +16,7 @@
 #include "run.hpp"
 #include "screen.hpp"
 #include "support/command_line.hpp"
-#include "support/slow_service.hpp"
+#include "support/stop_when_busy.hpp"
 #include "support/terminal.hpp"
 #include "unbounded.hpp"
 
@@ -83,10 +83,7 @@ int self_test() {
   const bool the_other_grew = whole.unbounded.accepted > options.capacity + whole.accepted;
 
   std::stop_source source;
-  const std::jthread stopper([&] {
-    example::SlowService().answers_after(200ms);
-    source.request_stop();
-  });
+  const std::jthread stopper([&] { example::stop_when_busy(source, 50); });
   const Options slow{.clicks = 5'000, .seconds = 0.1, .capacity = 200, .rate = 20};
   const auto stopped = Run(slow, silent, source.get_token(), nullptr)();
   tell(slow, stopped, silent);

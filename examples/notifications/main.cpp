@@ -10,7 +10,7 @@
 #include "campaign.hpp"
 #include "handoff/signals.hpp"
 #include "support/command_line.hpp"
-#include "support/slow_service.hpp"
+#include "support/stop_when_busy.hpp"
 #include "support/terminal.hpp"
 
 namespace {
@@ -64,10 +64,7 @@ int self_test() {
       whole.is_exact() && whole.sent == options.count && kept_the_rate(options, whole);
 
   std::stop_source source;
-  const std::jthread stopper([&] {
-    example::SlowService().answers_after(300ms);
-    source.request_stop();
-  });
+  const std::jthread stopper([&] { example::stop_when_busy(source, 5); });
   const Options slow{.count = 1'000'000, .rate = 1'000};
   const auto stopped = Campaign(slow, silent, source.get_token())();
   tell(slow, stopped, silent);

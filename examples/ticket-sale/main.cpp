@@ -17,6 +17,7 @@
 #include "sale.hpp"
 #include "support/command_line.hpp"
 #include "support/slow_service.hpp"
+#include "support/stop_when_busy.hpp"
 #include "support/terminal.hpp"
 
 namespace {
@@ -150,10 +151,7 @@ int self_test() {
                            whole.pool().high_water <= options.capacity();
 
   std::stop_source source;
-  const std::jthread stopper([&] {
-    example::SlowService().answers_after(300ms);
-    source.request_stop();
-  });
+  const std::jthread stopper([&] { example::stop_when_busy(source, 20); });
   const Options slow{.tickets = 150, .planned = 500, .peak = 1'000, .seconds = 1, .workers = 1};
   Sale stopped(slow);
   const bool stopped_is_right = run(stopped, slow, source.get_token(), silent);
