@@ -235,8 +235,8 @@ TEST(PoolShutdown, TheDestructorDoesNotWaitForAJobThatWaitsForAnother) {
     }));
     ASSERT_TRUE(entered.wait());
     never = *pool.submit([] { return 1; });
-    ASSERT_TRUE(pool.post(
-        [&go_on, guard = std::shared_ptr<void>(nullptr, [&](void*) { go_on.set(); })] {}));
+    ASSERT_TRUE(
+        pool.post([guard = std::shared_ptr<void>(nullptr, [&](void*) { go_on.set(); })] {}));
   }
   set_log(std::move(log));
   EXPECT_EQ(told, Refusal::closed);
