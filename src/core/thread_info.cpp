@@ -31,8 +31,9 @@ struct alignas(cache_line) Shard {
 constexpr std::size_t shard_count = 16;
 
 Shard& shard_of(ThreadId id) {
-  static auto* const shards = new std::array<Shard, shard_count>;  // Outlives every thread.
-  return (*shards)[id % shard_count];
+  // Outlives every thread, and is there before the first: a forked child must not find it half made.
+  static constinit std::array<Shard, shard_count> shards;
+  return shards[id % shard_count];
 }
 
 std::string system_name() {

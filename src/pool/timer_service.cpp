@@ -105,13 +105,23 @@ std::uint64_t TimerService::wakeups() const {
 
 // -- The thread -----------------------------------------------------------------------------------
 
+// Returns once the thread is up: if it were still half-way through its start when somebody forks, the child would
+// inherit what a start holds (the run-time library's locks too), and could never start its own.
 void TimerService::start_locked() {
-  Thread([this] { run(); }).detach();
+  const Wait until_up;
+  Waiter starter(until_up, {.operation = "start", .where = std::source_location::current()});
+  Thread([this, &starter] {
+    name_this_thread("handoff-timers");
+    Unpark unpark;
+    static_cast<void>(starter.give_turn(unpark));  // Nothing else can end that wait.
+    unpark();
+    run();
+  }).detach();
+  static_cast<void>(starter.park());
   has_thread_ = true;
 }
 
 void TimerService::run() {
-  name_this_thread("handoff-timers");
   lock_.lock();
   thread_ = this_thread_id();
   while (true) {
