@@ -31,8 +31,9 @@ void Campaign::send_packet(std::uint64_t first) {
   for (std::uint64_t i = 0; i < size; ++i) {
     packet[i].number = first + i;
     packet[i].text.fill(' ');
-    fmt::format_to_n(packet[i].text.data(), packet[i].text.size(),
-                     "Your parcel {} arrives tomorrow.", first + i);
+    // Not fmt::format_to_n: clang calls it by another name than Debian's libfmt does.
+    const auto text = fmt::format("Your parcel {} arrives tomorrow.", first + i);
+    text.copy(packet[i].text.data(), packet[i].text.size());
   }
   gateway_.send(std::span(packet).first(size));
   sent_ += size;
