@@ -71,9 +71,10 @@ struct Bucket {
 };
 
 Bucket& bucket_of(const void* word) {
-  static std::array<Bucket, 256> buckets;
+  // Never destroyed: the timer thread sleeps on until the process is gone.
+  static auto* const buckets = new std::array<Bucket, 256>;
   const auto address = reinterpret_cast<std::uintptr_t>(word);
-  return buckets[(address >> 4) % buckets.size()];
+  return (*buckets)[(address >> 4) % buckets->size()];
 }
 
 // The waker changes the word first and takes the mutex then: either this look sees the change, or
