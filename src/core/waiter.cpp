@@ -25,9 +25,11 @@ void Unpark::operator()() const {
 
 bool Waiter::give_turn(Unpark& unpark) {
   auto seen = WaitState::parked;
+  const Unpark mine(
+      *this);  // Before the claim: an owner that takes no lock on its way out may be gone after it.
   // acq_rel here and below: what the claimer did is seen by the owner, and the other way round.
   if (state_.compare_exchange_strong(seen, WaitState::woken, acq_rel)) {
-    unpark = Unpark(*this);
+    unpark = mine;
     return true;
   }
   if (seen != WaitState::preparing) return false;
@@ -38,22 +40,24 @@ bool Waiter::give_turn(Unpark& unpark) {
 }
 
 bool Waiter::claim(WaitState outcome, Unpark& unpark) {
+  const Unpark mine(*this);
   auto seen = state_.load(relaxed);
   while (seen == WaitState::preparing || seen == WaitState::parked) {
     if (!state_.compare_exchange_weak(seen, outcome, acq_rel, relaxed)) continue;
-    if (seen == WaitState::parked) unpark = Unpark(*this);
+    if (seen == WaitState::parked) unpark = mine;
     return true;
   }
   return false;
 }
 
 bool Waiter::serve(Unpark& unpark) {
+  const Unpark mine(*this);
   auto seen = state_.load(relaxed);
   while (seen == WaitState::parked || seen == WaitState::woken) {
     const bool sleeps = seen == WaitState::parked;
     const auto outcome = sleeps ? WaitState::served : WaitState::served_in_its_turn;
     if (!state_.compare_exchange_weak(seen, outcome, acq_rel, relaxed)) continue;
-    if (sleeps) unpark = Unpark(*this);  // One that was woken is being unparked by its waker.
+    if (sleeps) unpark = mine;  // One that was woken is being unparked by its waker.
     return true;
   }
   return false;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <coroutine>
+#include <cstdlib>
 #include <deque>
 #include <future>
 #include <thread>
@@ -10,6 +11,7 @@
 #include "handoff/detail/core/wait_list.hpp"
 #include "handoff/testing/eventually.hpp"
 #include "handoff/testing/manual_clock.hpp"
+#include "support/await_sleep.hpp"
 
 namespace handoff::detail {
 namespace {
@@ -258,6 +260,21 @@ TEST(Waiter, ACoroutineWhoseStopCameFirstIsNotSuspended) {
   wait_on(list, wait, outcome);
   EXPECT_EQ(outcome, WaitState::stopped);
   EXPECT_TRUE(run_queue.empty());
+}
+
+// A thread such as the timers' sleeps on while the program ends.
+[[noreturn]] void exit_while_a_thread_sleeps() {
+  auto* const wait = new Wait;  // Both outlive this function, as the thread does.
+  auto* const waiter = new Waiter(*wait, here());
+  std::thread([waiter, wait] { static_cast<void>((waiter->park(), wait)); }).detach();
+  eventually([&] { return waiter->state() == WaitState::parked; });
+  tests::await_sleep();
+  std::exit(7);
+}
+
+TEST(WaiterAtExit, AThreadThatSleepsDoesNotHoldUpTheEndOfTheProgram) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // In a process that does not begin with a fork.
+  EXPECT_EXIT(exit_while_a_thread_sleeps(), ::testing::ExitedWithCode(7), "^$");
 }
 
 }  // namespace
