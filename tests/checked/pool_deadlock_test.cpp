@@ -41,12 +41,15 @@ class PoolDeadlock : public ::testing::Test {
 TEST_F(PoolDeadlock, AJobThatWantsALockHeldByTheJobThatWaitsForIt) {
   std::stop_source stop;
   Mutex accounts{{.name = "accounts"}};
+  Event begun;
   Event locked;
   WorkerPool pool{{.workers = 2, .capacity = 10}};
   auto wants_lock = pool.submit([&] {
+    begun.set();
     (void)locked.wait();
     return accounts.acquire({.stop = stop.get_token()}).has_value();
   });
+  (void)begun.wait();  // Else the job that waits for it would run it itself, in one thread.
   auto holds_lock = pool.submit([&] {
     const auto held = accounts.hold();
     locked.set();
