@@ -30,6 +30,9 @@ struct WaitInfo {
   TimePoint since{};
   bool deadlocked =
       false;  // Part of a ring of waits that was reported (checked builds; see lock_order.hpp).
+  std::string scope = {};  // The scope it works for, after those around it: "server / requests".
+  // Of a coroutine: who awaits whom, the innermost first: the co_await each of them is at, last where the task was spawned.
+  std::vector<std::source_location> awaited_by = {};
 };
 
 // Everybody who waits now, the longest wait first.

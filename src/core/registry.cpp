@@ -26,8 +26,8 @@ class Registry {
   void enter(Primitive& primitive) {
     Shard& shard = shard_of(primitive);
     SmallGuard guard(shard.lock);
-    if (primitive.entered_.load(relaxed)) return;        // Under the lock that orders it.
-    primitive.id_ = last_id_.fetch_add(1, relaxed) + 1;  // Only uniqueness matters.
+    if (primitive.entered_.load(relaxed)) return;  // Under the lock that orders it.
+    primitive.id_.store(last_id_.fetch_add(1, relaxed) + 1, relaxed);  // Only uniqueness matters.
     primitive.next_ = shard.front;
     if (shard.front != nullptr) shard.front->previous_ = &primitive;
     shard.front = &primitive;
@@ -78,7 +78,8 @@ void Primitive::retire() {
 
 std::string Primitive::display_name() const {
   if (is_named()) return name_;
-  return id_ == 0 ? fmt::format("an unnamed {}", kind_) : fmt::format("{}#{}", kind_, id_);
+  const auto id = id_.load(relaxed);
+  return id == 0 ? fmt::format("an unnamed {}", kind_) : fmt::format("{}#{}", kind_, id);
 }
 
 std::string Primitive::label() const {

@@ -88,9 +88,16 @@ ThisThread& this_thread() {
 
 }  // namespace
 
+ThreadId next_coroutine_id() {
+  static constinit atomic<ThreadId> last{0};
+  // Only uniqueness matters, among those that are alive.
+  return first_coroutine_id | (last.fetch_add(1, relaxed) + 1);
+}
+
 ThreadId assign_this_thread_id() { return this_thread().id(); }
 
 std::string thread_name(ThreadId id) {
+  if (id >= first_coroutine_id) return fmt::format("coroutine #{}", id - first_coroutine_id);
   Shard& shard = shard_of(id);
   SmallGuard guard(shard.lock);
   for (const Entry* entry = shard.front; entry != nullptr; entry = entry->next) {

@@ -1,9 +1,18 @@
 #include "handoff/detail/core/wait_list.hpp"
 
 #include "handoff/detail/core/assert.hpp"
+#include "handoff/detail/core/coarse_clock.hpp"
 #include "handoff/detail/core/primitive.hpp"
+#include "handoff/detail/core/scope_core.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
+
+namespace {
+// A coroutine's wait is often over sooner than the clock is read; a thread's never is.
+TimePoint time_for(const Link& link) {
+  return link.waiter->coroutine() == nullptr ? now() : coarse_now();
+}
+}  // namespace
 
 WaitList::~WaitList() {
   // Destroying what somebody still waits for is a broken contract: the waiter would touch freed memory.
@@ -11,7 +20,7 @@ WaitList::~WaitList() {
 }
 
 void WaitList::push_back_locked(Link& link) {
-  link.since = now();
+  link.since = time_for(link);
   link.previous = back_;
   link.next = nullptr;
   (back_ == nullptr ? front_ : back_->next) = &link;
@@ -27,7 +36,7 @@ void WaitList::unlink_locked(Link& link) {
   (link.next == nullptr ? back_ : link.next->previous) = link.previous;
   link.linked = false;
   --size_;
-  blocked_ += now() - link.since;
+  blocked_ += time_for(link) - link.since;
 }
 
 WaitTotals WaitList::totals() const {
@@ -48,6 +57,10 @@ void WaitList::report(const Primitive& subject, std::vector<WaitInfo>& waits) co
                      .where = waiter.site().where,
                      .since = link->since,
                      .deadlocked = waiter.is_deadlocked()});
+    if (waiter.coroutine() != nullptr) waiter.coroutine()->describe(waiter, waits.back());
+    if (waiter.ambient() != nullptr && waiter.ambient()->scope() != nullptr) {
+      waits.back().scope = waiter.ambient()->scope()->path();
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "handoff/detail/core/assert.hpp"
 #include "handoff/detail/core/futex.hpp"
+#include "handoff/detail/core/timer_service.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
@@ -15,18 +16,18 @@ atomic<std::uint32_t>& as_word(atomic<WaitState>& state) {
 }  // namespace
 
 Unpark::Unpark(Waiter& waiter)
-    : word_(waiter.resume_ == nullptr ? &waiter.state_ : nullptr),
-      waiter_(waiter.resume_ == nullptr ? nullptr : &waiter) {}
+    : word_(waiter.coroutine_ == nullptr ? &waiter.state_ : nullptr),
+      waiter_(waiter.coroutine_ == nullptr ? nullptr : &waiter) {}
 
 void Unpark::operator()() const {
   if (word_ != nullptr) futex_wake_one(word_);
-  if (waiter_ != nullptr) waiter_->resume_(*waiter_);
+  if (waiter_ != nullptr) waiter_->coroutine_->resume(*waiter_);
 }
 
 bool Waiter::give_turn(Unpark& unpark) {
   auto seen = WaitState::parked;
   const Unpark mine(
-      *this);  // Before the claim: an owner that takes no lock on its way out may be gone after it.
+      *this);  // Before the claim: after it the owner may be gone, if it takes no lock on its way.
   // acq_rel here and below: what the claimer did is seen by the owner, and the other way round.
   if (state_.compare_exchange_strong(seen, WaitState::woken, acq_rel)) {
     unpark = mine;
@@ -64,39 +65,30 @@ bool Waiter::serve(Unpark& unpark) {
 }
 
 void Waiter::arm() {
-  if (!wait_.deadline.is_never()) {
-    clock_ = installed_clock();
-    if (clock_ != nullptr) {
-      timer_.due = wait_.deadline.when();
-      timer_.fire = &Waiter::fire;
-      timer_.waiter = this;
-      clock_->arm(timer_);
-    }
+  if (coroutine_ != nullptr) {
+    coroutine_->arm(*this);
+  } else {
+    static_cast<ThreadWaiter&>(*this).arm_limits();
   }
-  if (wait_.stop.stop_possible()) on_stop_.emplace(wait_.stop, StopClaim{this});
 }
 
-void Waiter::disarm() {
-  on_stop_.reset();
-  if (clock_ != nullptr) clock_->disarm(timer_);
-}
-
-void Waiter::StopClaim::operator()() const noexcept {
+void Waiter::time_out() noexcept {
   Unpark unpark;
-  if (waiter->claim(WaitState::stopped, unpark)) unpark();
+  if (claim(WaitState::timed_out, unpark)) unpark();
 }
 
-void Waiter::fire(Timer& timer) {
+void Waiter::stop() noexcept {
   Unpark unpark;
-  if (static_cast<DeadlineTimer&>(timer).waiter->claim(WaitState::timed_out, unpark)) unpark();
+  if (claim(WaitState::stopped, unpark)) unpark();
 }
 
 bool Waiter::is_over(WaitState& outcome) const {
-  if (wait_.stop.stop_requested()) {
+  if (!has_limits_) return false;
+  if (wait_->stop.stop_requested()) {
     outcome = WaitState::stopped;
     return true;
   }
-  if (wait_.deadline.has_passed()) {
+  if (wait_->deadline.has_passed()) {
     outcome = WaitState::timed_out;
     return true;
   }
@@ -108,9 +100,33 @@ bool Waiter::commit_to_suspend() {
   return state_.compare_exchange_strong(expected, WaitState::parked, acq_rel);
 }
 
-WaitState Waiter::park() {
+bool Waiter::resume_looking(WaitState from) {
+  if (state_.compare_exchange_strong(from, WaitState::preparing, acq_rel)) return true;
+  HANDOFF_ASSERT(from == WaitState::served_in_its_turn);
+  return false;
+}
+
+// -- A thread -------------------------------------------------------------------------------------
+
+void ThreadWaiter::arm_limits() {
+  if (!wait().deadline.is_never() && (clock_ = installed_clock()) != nullptr) {
+    timer_.due = wait().deadline.when();
+    timer_.fire = [](Timer& due) { static_cast<ClockTimer&>(due).waiter->time_out(); };
+    timer_.waiter = this;
+    clock_->arm(timer_);
+  }
+  if (wait().stop.stop_possible()) on_stop_.emplace(wait().stop, StopClaim(*this));
+}
+
+ThreadWaiter::~ThreadWaiter() {
+  on_stop_.reset();
+  if (clock_ != nullptr) clock_->disarm(timer_);
+}
+
+WaitState ThreadWaiter::park() {
   if (!commit_to_suspend()) return state_.load(acquire);
-  const auto deadline = clock_ == nullptr ? wait_.deadline.when() : TimePoint::max();
+  const auto deadline =
+      clock_ == nullptr && has_limits_ ? wait().deadline.when() : TimePoint::max();
   while (true) {
     const bool in_time =
         futex_wait(as_word(state_), static_cast<std::uint32_t>(WaitState::parked), deadline);
@@ -124,10 +140,22 @@ WaitState Waiter::park() {
   }
 }
 
-bool Waiter::resume_looking(WaitState from) {
-  if (state_.compare_exchange_strong(from, WaitState::preparing, acq_rel)) return true;
-  HANDOFF_ASSERT(from == WaitState::served_in_its_turn);
-  return false;
+// -- A coroutine ----------------------------------------------------------------------------------
+
+CoroutineTimer::CoroutineTimer(Waiter& waiter)
+    : TimerEntry([](TimerEntry& entry) noexcept {
+        static_cast<CoroutineTimer&>(entry).waiter_.time_out();
+      }),
+      waiter_(waiter) {}
+
+CoroutineTimer::~CoroutineTimer() { TimerService::shared().cancel_and_wait(*this); }
+
+void CoroutineTimer::arm(TimePoint when) { TimerService::shared().arm(*this, when); }
+
+void OwnLimits::arm(Waiter& waiter) {
+  const Wait& wait = waiter.wait();
+  if (!wait.deadline.is_never()) timer_.emplace(waiter).arm(wait.deadline.when());
+  if (wait.stop.stop_possible()) on_stop_.emplace(wait.stop, StopClaim(waiter));
 }
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::detail

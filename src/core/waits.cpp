@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "handoff/detail/core/places.hpp"
+
 namespace handoff::inline HANDOFF_FLAVOUR {
 
 namespace {
@@ -20,16 +22,23 @@ std::string for_people(Duration time) {
   return fmt::format("{:.0f} us", std::max(0.0, seconds * 1e6));
 }
 
-std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
 Row to_row(const WaitInfo& wait, TimePoint at) {
   const bool unnamed = wait.name.starts_with(wait.kind + "#");
   return {wait.thread,
           wait.operation,
           unnamed ? wait.name : fmt::format("{} \"{}\"", wait.kind, wait.name),
           for_people(at - wait.since),
-          fmt::format("{}:{}", last_part(wait.where.file_name()), wait.where.line()),
+          fmt::format("{}:{}", detail::file_of(wait.where), wait.where.line()),
           wait.held_by + (wait.deadlocked ? " (deadlock)" : "")};
+}
+
+// What a coroutine's wait is part of, below its line.
+void add_chain(std::string& table, const WaitInfo& wait) {
+  for (std::size_t i = 1; i < wait.awaited_by.size(); ++i) {
+    table += fmt::format("  {} {}\n", i + 1 < wait.awaited_by.size() ? "awaited at" : "spawned at",
+                         detail::to_string(wait.awaited_by[i]));
+  }
+  if (!wait.scope.empty()) table += fmt::format("  in {}\n", wait.scope);
 }
 
 }  // namespace
@@ -50,6 +59,9 @@ std::string to_table(const std::vector<WaitInfo>& waits) {
     for (std::size_t i = 0; i < columns; ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
     line.resize(line.find_last_not_of(' ') + 1);
     table += line + '\n';
+    // The first row is the head line.
+    if (&row != &rows.front())
+      add_chain(table, waits[static_cast<std::size_t>(&row - &rows.front()) - 1]);
   }
   return table;
 }

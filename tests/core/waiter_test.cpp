@@ -41,7 +41,7 @@ class ParkedThread {
 
  private:
   Wait wait_;
-  Waiter waiter_;
+  ThreadWaiter waiter_;
   std::future<WaitState> outcome_;
 };
 
@@ -56,7 +56,7 @@ TEST(Waiter, AParkedThreadIsWokenByItsTurn) {
 
 TEST(Waiter, ATurnGivenBeforeParkingIsNotLost) {
   const Wait wait;
-  Waiter waiter(wait, here());
+  ThreadWaiter waiter(wait, here());
   Unpark unpark;
   EXPECT_TRUE(waiter.give_turn(unpark));
   unpark();
@@ -65,7 +65,7 @@ TEST(Waiter, ATurnGivenBeforeParkingIsNotLost) {
 
 TEST(Waiter, OnlyOneClaimerWins) {
   const Wait wait;
-  Waiter waiter(wait, here());
+  ThreadWaiter waiter(wait, here());
   Unpark unpark;
   EXPECT_TRUE(waiter.claim(WaitState::roused, unpark));
   EXPECT_FALSE(waiter.claim(WaitState::stopped, unpark));
@@ -76,7 +76,7 @@ TEST(Waiter, OnlyOneClaimerWins) {
 
 TEST(Waiter, OneThatIsLookingForItselfCannotBeServed) {
   const Wait wait;
-  Waiter waiter(wait, here());
+  ThreadWaiter waiter(wait, here());
   Unpark unpark;
   EXPECT_FALSE(waiter.serve(unpark)) << "preparing";
   ASSERT_TRUE(waiter.give_turn(unpark));
@@ -85,7 +85,7 @@ TEST(Waiter, OneThatIsLookingForItselfCannotBeServed) {
 
 TEST(Waiter, OneThatWasWokenButIsNotUpYetCanBeServed) {
   const Wait wait;
-  Waiter waiter(wait, here());
+  ThreadWaiter waiter(wait, here());
   ASSERT_TRUE(waiter.commit_to_suspend());
   Unpark unpark;
   ASSERT_TRUE(waiter.give_turn(unpark));
@@ -121,7 +121,7 @@ TEST(Waiter, AStopRequestedBeforeTheWaitEndsItAtOnce) {
   std::stop_source stop;
   stop.request_stop();
   const Wait wait{.stop = stop.get_token()};
-  Waiter waiter(wait, here());
+  ThreadWaiter waiter(wait, here());
   waiter.arm();  // Runs the callback on this thread.
   EXPECT_EQ(waiter.park(), WaitState::stopped);
 }
@@ -129,7 +129,7 @@ TEST(Waiter, AStopRequestedBeforeTheWaitEndsItAtOnce) {
 TEST(Waiter, AStopThatMetAnotherOutcomeIsSeenAtTheNextLook) {
   std::stop_source stop;
   const Wait wait{.stop = stop.get_token()};
-  Waiter waiter(wait, here());
+  ThreadWaiter waiter(wait, here());
   waiter.arm();
   Unpark unpark;
   ASSERT_TRUE(waiter.give_turn(unpark));
@@ -149,7 +149,7 @@ TEST(Waiter, WakeStopAndDeadlineTogetherEndTheWaitExactlyOnce) {
     bool turn_given = false;
     const Wait wait{.deadline = within(std::chrono::microseconds(round % 60)),
                     .stop = stop.get_token()};
-    Waiter waiter(wait, here());
+    ThreadWaiter waiter(wait, here());
     std::jthread waker([&] {
       Unpark unpark;
       {
@@ -186,7 +186,7 @@ std::deque<std::coroutine_handle<>> run_queue;
 
 struct CoroutineWait : Waiter {
   CoroutineWait(const Wait& wait, WaitList& list)
-      : Waiter(wait, here(), &CoroutineWait::resume), list_(list), link_(*this) {}
+      : Waiter(wait, here(), &as_coroutine), list_(list), link_(*this) {}
   bool await_ready() const { return false; }
   bool await_suspend(std::coroutine_handle<> handle) {
     handle_ = handle;
@@ -204,13 +204,24 @@ struct CoroutineWait : Waiter {
   }
 
  private:
-  static void resume(Waiter& waiter) {
+  static const CoroutineSide as_coroutine;
+  static void resume(Waiter& waiter) noexcept {
     run_queue.push_back(static_cast<CoroutineWait&>(waiter).handle_);
+  }
+  static void arm_limits(Waiter& waiter) {
+    auto& self = static_cast<CoroutineWait&>(waiter);
+    self.limits_.arm(self);
   }
   WaitList& list_;
   Link link_;
   std::coroutine_handle<> handle_;
+  OwnLimits limits_;
 };
+
+constinit const CoroutineSide CoroutineWait::as_coroutine{
+    .resume = &CoroutineWait::resume,
+    .arm = &CoroutineWait::arm_limits,
+    .describe = [](const Waiter&, WaitInfo&) {}};
 
 Detached wait_on(WaitList& list, const Wait& wait, WaitState& outcome) {
   CoroutineWait waiter(wait, list);
@@ -265,7 +276,7 @@ TEST(Waiter, ACoroutineWhoseStopCameFirstIsNotSuspended) {
 // A thread such as the timers' sleeps on while the program ends.
 [[noreturn]] void exit_while_a_thread_sleeps() {
   auto* const wait = new Wait;  // Both outlive this function, as the thread does.
-  auto* const waiter = new Waiter(*wait, here());
+  auto* const waiter = new ThreadWaiter(*wait, here());
   std::thread([waiter, wait] { static_cast<void>((waiter->park(), wait)); }).detach();
   eventually([&] { return waiter->state() == WaitState::parked; });
   tests::await_sleep();

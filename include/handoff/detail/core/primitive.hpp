@@ -62,7 +62,7 @@ class Primitive {
   const std::string name_;
   atomic<bool> entered_{false};
   // Written once under the shard's lock, before entered_.
-  std::uint64_t id_ = 0;
+  atomic<std::uint64_t> id_{0};
   Primitive* next_ = nullptr;
   Primitive* previous_ = nullptr;
 };

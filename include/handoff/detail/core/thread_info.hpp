@@ -27,6 +27,10 @@ inline ThreadId this_thread_id() {
   return assign_this_thread_id();
 }
 
+// A number for a coroutine that owns a lock, as a thread does under its own.
+inline constexpr ThreadId first_coroutine_id = ThreadId{1} << 31;
+ThreadId next_coroutine_id();
+
 // The name given with name_this_thread(), else the system's name for the thread and its number. A thread
 // that has ended or never met the library is "thread N".
 std::string thread_name(ThreadId id);

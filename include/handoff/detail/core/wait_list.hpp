@@ -26,10 +26,12 @@ struct Link {
   void* cell = nullptr;      // Where an item is given to, or taken from, when the waiter is served.
   std::uint64_t ticket = 0;  // What the list's owner wants to remember of when it came.
   std::uint32_t lost_turns = 0;  // Times it was woken and found nothing.
+  bool has_turn = false;         // It was this list that gave the waiter its turn.
+  bool is_served = false;        // It was on this list that the operation was done for it.
+  bool linked = false;
   TimePoint since{};
   Link* next = nullptr;
   Link* previous = nullptr;
-  bool linked = false;
 };
 
 // How long and how often somebody waited on a list.

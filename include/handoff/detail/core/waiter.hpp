@@ -24,10 +24,16 @@
 #include <source_location>
 #include <stop_token>
 
+#include "handoff/detail/core/ambient.hpp"
 #include "handoff/detail/core/atomic.hpp"
 #include "handoff/detail/core/clock_source.hpp"
 #include "handoff/detail/core/thread_info.hpp"
+#include "handoff/detail/core/timer_wheel.hpp"
 #include "handoff/wait.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR {
+struct WaitInfo;
+}
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
@@ -53,6 +59,16 @@ struct WaitSite {
 
 class Waiter;
 
+// What makes a waiter a coroutine's.
+struct CoroutineSide {
+  // Hands it to its executor; never resumes it inline.
+  void (*resume)(Waiter&) noexcept;
+  // Connects the stop_token and the deadline.
+  void (*arm)(Waiter&);
+  // For waits(): who waits. Under the lock of a list the waiter stands on.
+  void (*describe)(const Waiter&, WaitInfo&);
+};
+
 // What is left to do for a claimed waiter once the list's lock is released.
 class [[nodiscard]] Unpark {
  public:
@@ -69,12 +85,6 @@ class [[nodiscard]] Unpark {
 // One thread's or one coroutine's wait. Lives in the frame that waits: no allocation.
 class Waiter {
  public:
-  // How a coroutine is resumed: by handing it to its executor, never inline. Null for a thread.
-  using Resume = void (*)(Waiter&);
-
-  Waiter(const Wait& wait, WaitSite site, Resume resume = nullptr)
-      : wait_(wait), site_(site), resume_(resume), thread_(this_thread_id()) {}
-  ~Waiter() { disarm(); }
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
 
@@ -93,15 +103,19 @@ class Waiter {
 
   // -- For the owner -----------------------------------------------------------------------------
 
-  // Connects the stop_token and, under a replaced clock, the deadline. Called once, without a lock,
+  // Connects the stop_token and, for a coroutine or under a replaced clock, the deadline. Called once, without a lock,
   // after the waiter is on its list.
   void arm();
 
+  // The stop_token was requested, or the deadline has come.
+  void stop() noexcept;
+  void time_out() noexcept;
+
+  // From now on neither the stop_token nor the deadline ends the wait. A claim that they have made already is its owner's to undo.
+  void lift_limits() { has_limits_ = false; }
+
   // True, with the refusal, if the wait is over anyway. To be asked before every park().
   bool is_over(WaitState& outcome) const;
-
-  // Sleeps until claimed or until the deadline. Returns the outcome, never preparing or parked.
-  WaitState park();
 
   // Back to preparing after `from`. Returns false if it was served meanwhile.
   bool resume_looking(WaitState from);
@@ -118,29 +132,98 @@ class Waiter {
 
   const WaitSite& site() const { return site_; }
   ThreadId thread() const { return thread_; }
-  const Wait& wait() const { return wait_; }
+  // Owns what it gets under another number than the thread's: a coroutine goes on wherever it is resumed.
+  void act_as(ThreadId owner) { thread_ = owner; }
+  const CoroutineSide* coroutine() const { return coroutine_; }
+  // On whose behalf it waits; null if nobody's.
+  const Ambient* ambient() const { return ambient_; }
+  const Wait& wait() const { return *wait_; }
+
+ protected:
+  // `coroutine`: null for a thread's, which is a ThreadWaiter.
+  Waiter(const Wait& wait, WaitSite site, const CoroutineSide* coroutine)
+      : wait_(&wait),
+        site_(site),
+        coroutine_(coroutine),
+        thread_(this_thread_id()),
+        ambient_(current_ambient()) {}
+  // One that learns later who waits, and for how long at most: see begin_for().
+  Waiter(WaitSite site, const CoroutineSide& coroutine) : site_(site), coroutine_(&coroutine) {}
+  ~Waiter() = default;
+
+  void begin_for(const Ambient& ambient, const Wait& wait) {
+    ambient_ = &ambient;
+    wait_ = &wait;
+    thread_ = this_thread_id();
+  }
+  void set_where(const std::source_location& where) { site_.where = where; }
+
+  atomic<WaitState> state_{WaitState::preparing};
+  bool has_limits_ = true;
+  bool heeds_stop_ = false;  // For a coroutine, whose task's stop_token is connected.
 
  private:
   friend class Unpark;
-  struct StopClaim {
-    Waiter* waiter;
-    void operator()() const noexcept;
-  };
-  struct DeadlineTimer : Timer {
+
+  atomic<bool> is_deadlocked_{false};
+  const Wait* wait_ = nullptr;
+  WaitSite site_;
+  const CoroutineSide* const coroutine_;
+  ThreadId thread_ = no_thread;
+  const Ambient* ambient_ = nullptr;
+};
+
+// Claims a waiter when its stop_token is requested.
+class StopClaim {
+ public:
+  explicit StopClaim(Waiter& waiter) : waiter_(waiter) {}
+  void operator()() const noexcept { waiter_.stop(); }
+
+ private:
+  Waiter& waiter_;
+};
+
+class ThreadWaiter final : public Waiter {
+ public:
+  ThreadWaiter(const Wait& wait, WaitSite site) : Waiter(wait, site, nullptr) {}
+  ~ThreadWaiter();
+
+  // Sleeps until claimed or until the deadline. Returns the outcome, never preparing or parked.
+  WaitState park();
+
+ private:
+  friend class Waiter;
+  // Under a replaced clock.
+  struct ClockTimer : Timer {
     Waiter* waiter = nullptr;
   };
+  void arm_limits();
 
-  void disarm();
-  static void fire(Timer& timer);
-
-  atomic<WaitState> state_{WaitState::preparing};
-  atomic<bool> is_deadlocked_{false};
-  const Wait& wait_;
-  const WaitSite site_;
-  const Resume resume_;
-  const ThreadId thread_;
   ClockSource* clock_ = nullptr;  // The replaced clock this wait was armed with, if any.
-  DeadlineTimer timer_;
+  ClockTimer timer_;
+  std::optional<std::stop_callback<StopClaim>> on_stop_;
+};
+
+// The deadline of a coroutine, which has no thread that could sleep until then.
+class CoroutineTimer : private TimerEntry {
+ public:
+  explicit CoroutineTimer(Waiter& waiter);
+  ~CoroutineTimer();
+  CoroutineTimer(const CoroutineTimer&) = delete;
+  CoroutineTimer& operator=(const CoroutineTimer&) = delete;
+  void arm(TimePoint when);
+
+ private:
+  Waiter& waiter_;
+};
+
+// What ends the wait of one with a CoroutineSide, but without a task.
+class OwnLimits {
+ public:
+  void arm(Waiter& waiter);
+
+ private:
+  std::optional<CoroutineTimer> timer_;
   std::optional<std::stop_callback<StopClaim>> on_stop_;
 };
 
