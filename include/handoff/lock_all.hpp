@@ -15,6 +15,7 @@
 // order of their addresses would be simpler, but deadlocks with code that takes two of them one by one.) While it
 // tries, its place in the lines is not kept: under heavy traffic it may take longer than its fair share.
 //
+// For threads: there is no async form.
 // Throws std::invalid_argument if a lock is given twice.
 #pragma once
 

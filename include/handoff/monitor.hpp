@@ -18,6 +18,8 @@
 //   lock     lock     try_lock      acquire
 //   wait     wait                   wait(condition, predicate, {.deadline = ..., .stop = ...})
 //
+// For threads: there is no async form. A lock that is held across a co_await is a Mutex with async_lock().
+//
 // There is no wait without a predicate, and no way to the state without the lock. wait() returns success only if the
 // predicate holds, with the lock held in every case; it gives the lock back while it sleeps.
 //

@@ -7,8 +7,10 @@
 //   if (!mails.try_acquire()) return too_many_requests();   // now or not
 //   if (!mails.acquire(20, {.deadline = handoff::within(1s)})) ...   // twenty at once, or none
 //
-//            waits      now or not     within a time              deadline and stop_token
-//   take     acquire    try_acquire    try_acquire_for, _until    acquire(n, {...})
+//            waits      now or not     within a time              deadline and stop_token    awaits
+//   take     acquire    try_acquire    try_acquire_for, _until    acquire(n, {...})          async_acquire
+//
+//   if (!co_await mails.async_acquire(20, handoff::within(1s))) ...  // in a coroutine; its task has the stop_token
 //
 // A bucket with `burst` permits, full at first. Each permit that is taken comes back with time, one every 1 / rate. So in
 // any time T from the beginning no more than burst + rate * T permits are given out.
@@ -22,7 +24,8 @@
 // - A wait that cannot end in time does not begin: acquire() is refused with `timed_out` at once if those in line and the
 //   caller are together due after its deadline. It counts on those in line to stay there, and on the rate to remain.
 // - Who is stopped or timed out has taken nothing; those behind it move up.
-// - No thread, no polling: of those who wait only the first has a timer, set to the moment at which its permits are due.
+// - No thread of its own, no polling: of those who wait only the first has a timer, set to the moment at which its permits are
+//   due. (For a coroutine that is a timer of the library's one timer thread.)
 //
 // Thread safety: any member, any thread, until the destructor begins.
 #pragma once
@@ -31,14 +34,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <expected>
+#include <optional>
 #include <source_location>
 #include <string_view>
 #include <vector>
 
 #include "handoff/clock.hpp"
+#include "handoff/detail/core/awaitable.hpp"
 #include "handoff/detail/core/primitive.hpp"
+#include "handoff/detail/core/unparks.hpp"
 #include "handoff/detail/core/wait_list.hpp"
-#include "handoff/detail/sync/unparks.hpp"
+#include "handoff/detail/sync/alarm.hpp"
 #include "handoff/refusal.hpp"
 #include "handoff/wait.hpp"
 
@@ -59,6 +65,47 @@ template <typename Rep, typename Period>
 constexpr Rate one_per(std::chrono::duration<Rep, Period> time) {
   return {1 / std::chrono::duration<double>(time).count()};
 }
+
+class RateLimiter;
+
+namespace detail {
+
+// Takes permits.
+class RateAcquire final : public Steps {
+ public:
+  RateAcquire(RateLimiter& limiter, std::size_t n, Deadline deadline)
+      : limiter_(limiter), n_(n), deadline_(deadline) {}
+  bool ready(const std::stop_token& stop);
+  bool begin(Waiter& waiter) override;
+  bool go_on(Waiter& waiter, WaitState outcome) override;
+  std::expected<void, Refusal> result() const {
+    if (refusal_) return std::unexpected(*refusal_);
+    return {};
+  }
+
+  // What the waiter of a thread goes by.
+  const Wait& limits(const std::stop_token& stop) {
+    alarm_.limits.stop = stop;
+    return alarm_.limits;
+  }
+
+ private:
+  bool refuse(Refusal refusal) {
+    refusal_ = refusal;
+    return true;
+  }
+  bool set_alarm(Waiter& waiter, Deadline when);
+  bool leave_line_locked(Refusal refusal, Unparks& unparks);
+
+  RateLimiter& limiter_;
+  const std::size_t n_;
+  const Deadline deadline_;
+  std::optional<Link> link_;
+  std::optional<Refusal> refusal_;
+  Alarm alarm_;  // When to look again: the permits are due, or the deadline has come.
+};
+
+}  // namespace detail
 
 struct RateLimiterOptions {
   Rate rate;                   // How many permits come back. From one a year to 10^9 a second.
@@ -96,6 +143,18 @@ class RateLimiter final : public detail::Primitive {
     return acquire(n, {.deadline = deadline}, where).has_value();
   }
 
+  // For a coroutine: co_await gives std::expected<void, Refusal>.
+  detail::Awaitable<detail::RateAcquire> async_acquire(std::size_t n = 1, Deadline deadline = {},
+                                                       Where where = Where::current()) {
+    // The deadline is the alarm's business, not the waiter's.
+    return detail::Awaitable<detail::RateAcquire>({.operation = "acquire", .where = where},
+                                                  Deadline{}, *this, n, deadline);
+  }
+  detail::Awaitable<detail::RateAcquire> async_acquire(Deadline deadline,
+                                                       Where where = Where::current()) {
+    return async_acquire(1, deadline, where);
+  }
+
   // From now on; permits that have come back already stay. Throws std::invalid_argument as the constructor does.
   void set_rate(Rate rate);
   Rate rate() const;
@@ -110,11 +169,11 @@ class RateLimiter final : public detail::Primitive {
   static constexpr Duration max_lateness = std::chrono::milliseconds(10);
 
  private:
+  friend class detail::RateAcquire;
+
   // Time in units of 2^-32 ns: the time between two permits is hardly ever a whole number of nanoseconds. 128 bits hold
   // the largest burst at the lowest rate.
   __extension__ using Fine = __int128;
-  class Sleeper;
-  enum class Look : std::uint8_t { sleep_on, served, timed_out, stopped };
 
   static Fine fine(Duration time) { return static_cast<Fine>(time.count()) << 32; }
   static Fine period_of(Rate rate);
@@ -123,13 +182,12 @@ class RateLimiter final : public detail::Primitive {
   // With the lock held.
   void fill_locked(Fine at);
   bool take_locked(std::size_t n, Fine at);
-  bool enter_line_locked(Sleeper& sleeper);
-  void set_alarm_locked(Sleeper& sleeper);
+  bool enter_line_locked(detail::Link& link, Deadline deadline);
+  Deadline alarm_locked(const detail::Link& link, Deadline deadline) const;
   Deadline due_locked(std::uint64_t n) const;
   void serve_line_locked(detail::Unparks& unparks);
   void unlink_locked(detail::Link& link);
 
-  Look look_after_sleep(Sleeper& sleeper, bool is_stopped);
   void refuse_more_than_burst(std::size_t n) const;
 
   const std::size_t burst_;

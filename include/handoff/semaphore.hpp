@@ -7,9 +7,15 @@
 //   ...
 //   downloads.release(3);
 //
-//            waits             now or not     within a time              deadline and stop_token
-//   take     hold, acquire     try_acquire    try_acquire_for, _until    acquire(n, {...})
+//            waits             now or not     within a time              deadline and stop_token    awaits
+//   take     hold, acquire     try_acquire    try_acquire_for, _until    acquire(n, {...})          async_hold, async_acquire
 //   give     release
+//
+//   auto permit = co_await downloads.async_hold();           // in a coroutine: std::expected<Permits, Refusal>
+//   if (!permit) co_return permit.error();                   // stopped
+//
+// The async forms suspend the coroutine instead of its thread. Their stop_token is that of the running task; a deadline is
+// given as such: async_acquire(3, within(1s)).
 //
 // Fairness: strictly first in, first out. Permits that are given back go to the one who waits longest, and nobody overtakes
 // it: neither a newcomer nor a try, nor one who wants less. So a large request is not starved by small ones.
@@ -31,15 +37,44 @@
 #include <vector>
 
 #include "handoff/detail/core/atomic.hpp"
+#include "handoff/detail/core/awaitable.hpp"
 #include "handoff/detail/core/primitive.hpp"
+#include "handoff/detail/core/unparks.hpp"
 #include "handoff/detail/core/wait_list.hpp"
-#include "handoff/detail/sync/unparks.hpp"
+#include "handoff/detail/sync/line_steps.hpp"
 #include "handoff/refusal.hpp"
 #include "handoff/wait.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR {
 
 class Permits;
+class Semaphore;
+
+namespace detail {
+
+// Takes permits.
+class SemaphoreAcquire : public LineSteps {
+ public:
+  SemaphoreAcquire(Semaphore& semaphore, std::size_t n);
+  bool ready(const std::stop_token& stop);
+
+ protected:
+  Semaphore& semaphore_;
+  const std::size_t n_;
+
+ private:
+  bool enter_line_locked(Link& link, Unparks& unparks) override;
+  void left_line_locked(Unparks& unparks) override;
+};
+
+// The same, with a guard that gives them back.
+class SemaphoreHold final : public SemaphoreAcquire {
+ public:
+  using SemaphoreAcquire::SemaphoreAcquire;
+  std::expected<Permits, Refusal> result() const;
+};
+
+}  // namespace detail
 
 struct SemaphoreOptions {
   std::size_t permits;         // How many there are to begin with.
@@ -79,6 +114,23 @@ class Semaphore final : public detail::Primitive {
     return acquire(n, {.deadline = deadline}, where).has_value();
   }
 
+  // The same for a coroutine: co_await gives std::expected<void, Refusal>, or <Permits, Refusal>.
+  detail::Awaitable<detail::SemaphoreAcquire> async_acquire(std::size_t n = 1,
+                                                            Deadline deadline = {},
+                                                            Where where = Where::current()) {
+    return detail::Awaitable<detail::SemaphoreAcquire>({.operation = "acquire", .where = where},
+                                                       deadline, *this, n);
+  }
+  detail::Awaitable<detail::SemaphoreAcquire> async_acquire(Deadline deadline,
+                                                            Where where = Where::current()) {
+    return async_acquire(1, deadline, where);
+  }
+  detail::Awaitable<detail::SemaphoreHold> async_hold(std::size_t n = 1, Deadline deadline = {},
+                                                      Where where = Where::current()) {
+    return detail::Awaitable<detail::SemaphoreHold>({.operation = "acquire", .where = where},
+                                                    deadline, *this, n);
+  }
+
   // Gives `n` permits back, or new ones up to the maximum.
   void release(std::size_t n = 1);
 
@@ -89,6 +141,8 @@ class Semaphore final : public detail::Primitive {
   void report_waits(std::vector<WaitInfo>& waits) const override;
 
  private:
+  friend class detail::SemaphoreAcquire;
+
   // The word: in the lower half how many permits are available, and whether somebody waits; in the upper half how many
   // were acquired so far, so that one step does it all.
   using Word = std::uint64_t;
@@ -111,7 +165,6 @@ class Semaphore final : public detail::Primitive {
       overflows_.fetch_add(1, detail::relaxed);
   }
   std::expected<void, Refusal> acquire_contended(std::size_t n, const Wait& wait, Where where);
-  bool enter_line(detail::Link& link);
   bool give_if_nobody_waits(std::size_t n);
   void release_contended(std::size_t n);
   void serve_line_locked(detail::Unparks& unparks);
@@ -185,6 +238,18 @@ inline bool Semaphore::try_acquire(std::size_t n) {
 inline Permits Semaphore::hold(std::size_t n, Where where) {
   (void)acquire(n, {}, where);  // Without limits there is nothing that could refuse it.
   return Permits(*this, n);
+}
+
+inline bool detail::SemaphoreAcquire::ready(const std::stop_token& stop) {
+  if (stop.stop_requested()) return refuse(Refusal::stopped);
+  if (semaphore_.take_if_nobody_waits(n_)) return true;
+  semaphore_.refuse_more_than_max(n_);
+  return false;
+}
+
+inline std::expected<Permits, Refusal> detail::SemaphoreHold::result() const {
+  if (auto taken = SemaphoreAcquire::result(); !taken) return std::unexpected(taken.error());
+  return Permits(semaphore_, n_);
 }
 
 inline void Semaphore::release(std::size_t n) {

@@ -1,4 +1,4 @@
-// Everything for threads that share state. One concept a header; this one brings them all.
+// Everything for threads and coroutines that share state. One concept a header; this one brings them all.
 //
 //   Mutex         mutex.hpp          a lock, with a name, an owner and waits that can be ended
 //   SharedMutex   shared_mutex.hpp   many readers or one writer, by turns
@@ -9,6 +9,9 @@
 //   Barrier       barrier.hpp        a meeting point
 //   Event         event.hpp          something that has happened or not
 //                 lock_order.hpp     finds lock orders that can deadlock, in checked builds
+//
+// Coroutines wait for the same objects without holding a thread: async_lock(), async_acquire(), async_wait() and so on suspend
+// them instead, in the same lines and with the same promises. Not for a Monitor or lock_all(), which are for threads.
 //
 // Not sure? State that several threads change: Monitor. Work that goes from one thread to another: a queue, not a lock.
 #pragma once

@@ -25,48 +25,48 @@ Barrier::~Barrier() { retire(); }
 
 std::expected<void, Refusal> Barrier::arrive_and_wait(const Wait& wait,
                                                       std::source_location where) {
-  if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
-  enter_registry();
-  Waiter waiter(wait, {.operation = "arrive_and_wait", .where = where});
-  Link link(waiter);
+  BarrierArrival arrival(*this);
+  return take_on_this_thread(arrival, wait, {.operation = "arrive_and_wait", .where = where});
+}
+
+namespace detail {
+
+bool BarrierArrival::begin(Waiter& waiter) {
+  barrier_.enter_registry();
+  link_.emplace(waiter);
   bool is_last = false;
   {
-    SmallGuard guard(line_.lock());
-    refuse_crowd_locked();
-    ++arrived_;
-    is_last = is_complete_locked();
-    if (!is_last) line_.push_back_locked(link);
+    SmallGuard guard(barrier_.line_.lock());
+    barrier_.refuse_crowd_locked();
+    ++barrier_.arrived_;
+    is_last = barrier_.is_complete_locked();
+    if (!is_last) barrier_.line_.push_back_locked(*link_);
   }
-  if (!is_last) return wait_in_line(waiter, link);
-  meet();
-  return {};
+  if (is_last) {
+    barrier_.meet();
+  } else {
+    waiter.arm();
+  }
+  return is_last;
 }
 
-std::expected<void, Refusal> Barrier::wait_in_line(Waiter& waiter, Link& link) {
-  bool is_completing = false;
-  auto met = wait_to_be_let_through(line_, waiter, link, [&] {
-    is_completing = is_complete_locked();
-    if (is_completing) return;
-    --arrived_;
-    ++refused_;
-  });
-  if (!is_completing) return met;
-  wait_for_completion(waiter.site().where);
-  return {};
+bool BarrierArrival::go_on(Waiter& waiter, WaitState outcome) {
+  SmallGuard guard(barrier_.line_.lock());
+  if (!link_->linked) return true;  // Also if it was stopped at the same moment.
+  if (barrier_.is_complete_locked()) {
+    // All have come, and the completion runs: nothing but its end ends the wait now.
+    waiter.lift_limits();
+    if (waiter.state() != WaitState::preparing) waiter.resume_looking(waiter.state());
+    return false;
+  }
+  barrier_.line_.unlink_locked(*link_);
+  --barrier_.arrived_;
+  ++barrier_.refused_;
+  refusal_ = refusal_of(outcome);
+  return true;
 }
 
-// For one whose wait was ended after all had come.
-void Barrier::wait_for_completion(std::source_location where) {
-  const Wait without_limits;
-  Waiter waiter(without_limits, {.operation = "arrive_and_wait", .where = where});
-  Link link(waiter);
-  {
-    SmallGuard guard(line_.lock());
-    if (!is_complete_locked()) return;  // Over in the meantime.
-    line_.push_back_locked(link);
-  }
-  (void)wait_to_be_let_through(line_, waiter, link, [] {});
-}
+}  // namespace detail
 
 void Barrier::arrive_and_drop() {
   bool is_last = false;
@@ -97,8 +97,8 @@ void Barrier::finish_meeting() {
 
 void Barrier::refuse_crowd_locked() const {
   if (arrived_ < parties_) return;
-  throw std::logic_error(fmt::format("barrier \"{}\": more threads came than its {} parties",
-                                     display_name(), parties_));
+  throw std::logic_error(
+      fmt::format("barrier \"{}\": more came than its {} parties", display_name(), parties_));
 }
 
 Stats Barrier::stats() const {

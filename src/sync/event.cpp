@@ -27,16 +27,8 @@ void Event::reset() {
 }
 
 std::expected<void, Refusal> Event::wait(const Wait& wait, std::source_location where) {
-  if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
-  enter_registry();
-  Waiter waiter(wait, {.operation = "wait", .where = where});
-  Link link(waiter);
-  {
-    SmallGuard guard(line_.lock());
-    if (is_set_.load(relaxed)) return {};
-    line_.push_back_locked(link);
-  }
-  return wait_to_be_let_through(line_, waiter, link, [] {});
+  EventWait steps(*this);
+  return take_on_this_thread(steps, wait, {.operation = "wait", .where = where});
 }
 
 Stats Event::stats() const {
@@ -47,5 +39,23 @@ Stats Event::stats() const {
 }
 
 void Event::report_waits(std::vector<WaitInfo>& waits) const { line_.report(*this, waits); }
+
+namespace detail {
+
+EventWait::EventWait(Event& event) : LineSteps(event, event.line_), event_(event) {}
+
+bool EventWait::ready(const std::stop_token& stop) {
+  if (stop.stop_requested()) return refuse(Refusal::stopped);
+  SmallGuard guard(event_.line_.lock());
+  return event_.is_set_.load(relaxed);
+}
+
+bool EventWait::enter_line_locked(Link& link, Unparks&) {
+  if (event_.is_set_.load(relaxed)) return false;
+  event_.line_.push_back_locked(link);
+  return true;
+}
+
+}  // namespace detail
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR

@@ -32,16 +32,8 @@ void Latch::count_down(std::size_t n) {
 }
 
 std::expected<void, Refusal> Latch::wait(const Wait& wait, std::source_location where) {
-  if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
-  enter_registry();
-  Waiter waiter(wait, {.operation = "wait", .where = where});
-  Link link(waiter);
-  {
-    SmallGuard guard(line_.lock());
-    if (count_.load(relaxed) == 0) return {};
-    line_.push_back_locked(link);
-  }
-  return wait_to_be_let_through(line_, waiter, link, [] {});
+  LatchWait steps(*this);
+  return take_on_this_thread(steps, wait, {.operation = "wait", .where = where});
 }
 
 Stats Latch::stats() const {
@@ -52,5 +44,23 @@ Stats Latch::stats() const {
 }
 
 void Latch::report_waits(std::vector<WaitInfo>& waits) const { line_.report(*this, waits); }
+
+namespace detail {
+
+LatchWait::LatchWait(Latch& latch) : LineSteps(latch, latch.line_), latch_(latch) {}
+
+bool LatchWait::ready(const std::stop_token& stop) {
+  if (stop.stop_requested()) return refuse(Refusal::stopped);
+  SmallGuard guard(latch_.line_.lock());
+  return latch_.count_.load(relaxed) == 0;
+}
+
+bool LatchWait::enter_line_locked(Link& link, Unparks&) {
+  if (latch_.count_.load(relaxed) == 0) return false;
+  latch_.line_.push_back_locked(link);
+  return true;
+}
+
+}  // namespace detail
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR

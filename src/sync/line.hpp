@@ -3,8 +3,9 @@
 
 #include <expected>
 
+#include "handoff/detail/core/steps.hpp"
+#include "handoff/detail/core/unparks.hpp"
 #include "handoff/detail/core/wait_list.hpp"
-#include "handoff/detail/sync/unparks.hpp"
 #include "handoff/mutex.hpp"
 #include "handoff/refusal.hpp"
 
@@ -35,11 +36,21 @@ inline bool may_be_overtaken_locked(Link& next) {
   return next.lost_turns++ < Mutex::max_overtakings;
 }
 
-// Waits, standing in `line` already, until somebody takes the link off it: that is how it is let through. Otherwise
+// The blocking form of an operation that has an awaitable one as well.
+template <typename Op>
+auto take_on_this_thread(Op& op, const Wait& wait, WaitSite site) {
+  if (!op.ready(wait.stop)) {
+    ThreadWaiter waiter(wait, site);
+    take_steps(waiter, op);
+  }
+  return op.result();
+}
+
+// For what threads alone can wait for. Waits, standing in `line` already, until somebody takes the link off it: that is how it is let through. Otherwise
 // leaves by itself, calls `on_refusal_locked()`, and says why.
 template <typename OnRefusal>
-std::expected<void, Refusal> wait_to_be_let_through(WaitList& line, Waiter& waiter, Link& link,
-                                                    OnRefusal on_refusal_locked) {
+std::expected<void, Refusal> wait_to_be_let_through(WaitList& line, ThreadWaiter& waiter,
+                                                    Link& link, OnRefusal on_refusal_locked) {
   waiter.arm();
   WaitState outcome;
   if (!waiter.is_over(outcome)) outcome = waiter.park();
@@ -50,6 +61,8 @@ std::expected<void, Refusal> wait_to_be_let_through(WaitList& line, Waiter& wait
   on_refusal_locked();
   return std::unexpected(refusal_of(outcome));
 }
+
+[[noreturn]] void throw_relocked(const Primitive& lock, ThreadId owner);
 
 inline void let_through_locked(WaitList& line, Link& link, Unparks& unparks) {
   line.unlink_locked(link);

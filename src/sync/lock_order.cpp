@@ -211,6 +211,13 @@ void about_to_unlock(Primitive& lock) {
   drop_holder(lock, this_thread_id());
 }
 
+void locked_for(ThreadId owner, Primitive& lock, std::source_location where) {
+  lock.enter_registry();
+  add_holder(lock, owner, where);
+}
+
+void about_to_unlock_for(ThreadId owner, Primitive& lock) { drop_holder(lock, owner); }
+
 void forget_lock(const Primitive& lock) {
   OrderGraph::instance().forget(lock);
   forget_holders(lock);

@@ -9,14 +9,10 @@
 //   therefore may the last owner destroy the mutex.
 #include "handoff/mutex.hpp"
 
-#include <fmt/core.h>
-
-#include <system_error>
-
 #include "handoff/detail/core/assert.hpp"
 #include "handoff/detail/core/spin.hpp"
-#include "handoff/detail/core/wait_graph.hpp"
 #include "line.hpp"
+#include "lock_steps.ipp"
 
 namespace handoff::inline HANDOFF_FLAVOUR {
 
@@ -42,7 +38,7 @@ std::expected<void, Refusal> Mutex::lock_within(const Wait& wait, std::source_lo
     // What ends by itself cannot deadlock, and may be taken in any order.
     if (wait.deadline.is_never()) about_to_lock(*this, where);
   }
-  if (!take_if_idle()) {
+  if (!take_if_idle(this_thread_id())) {
     if (auto taken = lock_contended(wait, where); !taken) return taken;
   }
   count_acquisition();
@@ -51,56 +47,38 @@ std::expected<void, Refusal> Mutex::lock_within(const Wait& wait, std::source_lo
 }
 
 std::expected<void, Refusal> Mutex::lock_contended(const Wait& wait, std::source_location where) {
-  refuse_relocking();
-  if (take_by_spinning()) return {};
-  enter_registry();
-  Waiter waiter(wait, {.operation = "lock", .where = where});
-  Link link(waiter);
-  enter_line(link);
-  waiter.arm();
-  return wait_in_line(waiter, link);
-}
-
-std::expected<void, Refusal> Mutex::wait_in_line(Waiter& waiter, Link& link) {
-  WaitEdge edge(*this, waiter);
-  bool is_mine = take_or_was_given();
-  while (!is_mine) {
-    WaitState outcome;
-    if (!waiter.is_over(outcome)) {
-      edge.about_to_park();
-      outcome = waiter.park();
-    }
-    if (is_refused(outcome)) return leave_line(link, refusal_of(outcome));
-    waiter.resume_looking(outcome);  // Before the look: an unlock() after it gives another turn.
-    is_mine = take_by_spinning();
-  }
-  leave_line_as_owner(link);
-  return {};
+  const ThreadId owner = this_thread_id();
+  refuse_relocking(owner);
+  if (take_by_spinning(owner)) return {};
+  LockSteps<Mutex> steps(*this, owner);
+  ThreadWaiter waiter(wait, {.operation = "lock", .where = where});
+  take_steps(waiter, steps);
+  return steps.result();
 }
 
 // Free, perhaps with others in line: the bounded overtaking that the header promises.
-bool Mutex::take_if_free() {
+bool Mutex::take_if_free(ThreadId owner) {
   Word seen = word_.load(relaxed);
   while (owner_of(seen) == no_thread) {
-    const Word taken = seen | as_owner(this_thread_id());
-    // Pairs with the release in unlock() and in release_locked().
+    const Word taken = seen | as_owner(owner);
+    // Pairs with the release in release_by() and in release_locked().
     if (word_.compare_exchange_weak(seen, taken, detail::acquire, relaxed)) return true;
   }
   return false;
 }
 
-bool Mutex::take_or_was_given() {
+bool Mutex::take_or_was_given(ThreadId owner) {
   // Pairs with the release in hand_over_locked().
-  return take_if_free() || owner_of(word_.load(detail::acquire)) == this_thread_id();
+  return take_if_free(owner) || owner_of(word_.load(detail::acquire)) == owner;
 }
 
-bool Mutex::take_by_spinning() {
+bool Mutex::take_by_spinning(ThreadId owner) {
   constexpr int looks = 40;  // About a microsecond: a short critical section ends within it.
-  if (take_or_was_given()) return true;
+  if (take_or_was_given(owner)) return true;
   if (!spinning_pays()) return false;
   for (int i = 0; i < looks; ++i) {
     cpu_relax();
-    if (take_or_was_given()) return true;
+    if (take_or_was_given(owner)) return true;
   }
   return false;
 }
@@ -117,16 +95,17 @@ void Mutex::leave_line_as_owner(Link& link) {
   if (line_.is_empty_locked()) word_.fetch_and(~in_line, relaxed);
 }
 
-std::expected<void, Refusal> Mutex::leave_line(Link& link, Refusal refusal) {
+// For one whose wait is over. Returns true if it owns the lock all the same.
+bool Mutex::leave_line(Link& link, ThreadId owner, Refusal refusal) {
   Unpark unpark;
   {
     SmallGuard guard(line_.lock());
     // It may have been handed over just now; and past a deadline, what needs no waiting is still done.
-    bool is_owner = owner_of(word_.load(detail::acquire)) == this_thread_id();
-    if (!is_owner && refusal == Refusal::timed_out) is_owner = take_if_free();
+    bool is_owner = owner_of(word_.load(detail::acquire)) == owner;
+    if (!is_owner && refusal == Refusal::timed_out) is_owner = take_if_free(owner);
     line_.unlink_locked(link);
     if (line_.is_empty_locked()) word_.fetch_and(~in_line, relaxed);
-    if (is_owner) return {};
+    if (is_owner) return true;
 
     ++refused_;
     Link* next = first_to_stay_locked(line_.front_locked());
@@ -136,21 +115,18 @@ std::expected<void, Refusal> Mutex::leave_line(Link& link, Refusal refusal) {
     }
   }
   unpark();
-  return std::unexpected(refusal);
+  return false;
 }
 
-void Mutex::refuse_relocking() const {
-  if (holder() != this_thread_id()) return;
-  throw std::system_error(
-      std::make_error_code(std::errc::resource_deadlock_would_occur),
-      fmt::format("{} \"{}\" is locked by this very thread", kind(), display_name()));
+void Mutex::refuse_relocking(ThreadId owner) const {
+  if (holder() == owner) throw_relocked(*this, owner);
 }
 
-void Mutex::unlock_contended() {
+void Mutex::unlock_contended(ThreadId owner) {
   Unpark unpark;
   {
     SmallGuard guard(line_.lock());
-    HANDOFF_ASSERT(holder() == this_thread_id());  // Only the owner may unlock.
+    HANDOFF_ASSERT(holder() == owner);  // Only the owner may unlock.
     release_locked(unpark);
   }
   unpark();
@@ -187,5 +163,7 @@ Stats Mutex::stats() const {
 }
 
 void Mutex::report_waits(std::vector<WaitInfo>& waits) const { line_.report(*this, waits); }
+
+template class detail::LockSteps<Mutex>;
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR

@@ -7,20 +7,14 @@
 //   to give back.
 // - While somebody stands in line, permits are taken only by serve_line_locked(), for the first in line.
 // - Who was served is off the line. So a waiter that was taken off by another has its permits, whatever else befell it.
-// - If somebody stands in line, the first is the timekeeper, and knows it or has been given a turn to find out: it sleeps
-//   until its permits are due. All others sleep without a timer of ours.
-// - A link's waiter is alive while the link is on the line. A sleeper that has to sleep on until another moment puts a new
-//   waiter in the old one's place under the lock, and takes the old one's callback back after it.
+// - If somebody stands in line, the first is the timekeeper, and knows it or has been given a turn to find out: it has set its
+//   alarm to the moment at which its permits are due. All others have none, but for a deadline of their own.
 #include "handoff/rate_limiter.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <limits>
-#include <optional>
 #include <stdexcept>
-#include <utility>
 
 #include "line.hpp"
 
@@ -50,46 +44,6 @@ std::size_t checked(std::size_t burst) {
 
 }  // namespace
 
-// One who waits. It has a new Waiter for every sleep: when that one ends cannot be changed once it is armed.
-class RateLimiter::Sleeper {
- public:
-  Sleeper(std::size_t n, const Wait& wait, WaitSite site)
-      : wait_(wait), site_(site), link_(turns_[0].emplace(wait, site).waiter) {
-    link_.ticket = n;
-  }
-
-  Link& link() { return link_; }
-  const Wait& wait() const { return wait_; }
-
-  void set_alarm_locked(Deadline deadline) { present().limits.deadline = deadline; }
-  void turn_over_locked() {
-    present_ ^= 1;
-    link_.waiter = &turns_[present_].emplace(wait_, site_).waiter;
-  }
-  WaitState sleep() {
-    turns_[present_ ^ 1].reset();
-    Waiter& waiter = present().waiter;
-    waiter.arm();
-    WaitState outcome;
-    return waiter.is_over(outcome) ? outcome : waiter.park();
-  }
-
- private:
-  struct Turn {
-    Turn(const Wait& wait, WaitSite site) : limits(wait), waiter(limits, site) {}
-    Wait limits;
-    Waiter waiter;
-  };
-  Turn& present() { return *turns_[present_]; }
-
-  const Wait& wait_;
-  const WaitSite site_;
-  // The present one and, until the lock is given back, the one before it.
-  std::array<std::optional<Turn>, 2> turns_;
-  std::size_t present_ = 0;
-  Link link_;
-};
-
 RateLimiter::Fine RateLimiter::period_of(Rate rate) {
   constexpr long double one_second = 1e9L * 4294967296.0L;
   return static_cast<Fine>(one_second / static_cast<long double>(rate.per_second) + 0.5L);
@@ -107,25 +61,12 @@ RateLimiter::RateLimiter(RateLimiterOptions options)
 RateLimiter::~RateLimiter() { retire(); }
 
 std::expected<void, Refusal> RateLimiter::acquire(std::size_t n, const Wait& wait, Where where) {
-  refuse_more_than_burst(n);
-  if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
-  if (try_acquire(n)) return {};
-  enter_registry();
-  Sleeper sleeper(n, wait, {.operation = "acquire", .where = where});
-  {
-    SmallGuard guard(line_.lock());
-    if (line_.is_empty_locked() && take_locked(n, fine(now().time_since_epoch()))) return {};
-    if (!enter_line_locked(sleeper)) return std::unexpected(Refusal::timed_out);
+  RateAcquire steps(*this, n, wait.deadline);
+  if (!steps.ready(wait.stop)) {
+    ThreadWaiter waiter(steps.limits(wait.stop), {.operation = "acquire", .where = where});
+    take_steps(waiter, steps);
   }
-  while (true) {
-    const WaitState outcome = sleeper.sleep();
-    switch (look_after_sleep(sleeper, outcome == WaitState::stopped)) {
-      case Look::sleep_on: break;
-      case Look::served: return {};
-      case Look::timed_out: return std::unexpected(Refusal::timed_out);
-      case Look::stopped: return std::unexpected(Refusal::stopped);
-    }
-  }
+  return steps.result();
 }
 
 bool RateLimiter::try_acquire(std::size_t n) {
@@ -134,30 +75,79 @@ bool RateLimiter::try_acquire(std::size_t n) {
   return line_.is_empty_locked() && take_locked(n, fine(now().time_since_epoch()));
 }
 
-RateLimiter::Look RateLimiter::look_after_sleep(Sleeper& sleeper, bool is_stopped) {
-  Link& link = sleeper.link();
-  Unparks unparks;
-  SmallGuard guard(line_.lock());
-  // What is due is given out first: also to this one, past its deadline.
-  if (link.linked && !is_stopped) serve_line_locked(unparks);
-  if (!link.linked) return Look::served;  // Also if it was stopped at the same moment.
-  if (is_stopped || sleeper.wait().deadline.has_passed()) {
-    unlink_locked(link);
-    ++refused_;
-    serve_line_locked(unparks);  // Those behind it move up.
-    return is_stopped ? Look::stopped : Look::timed_out;
-  }
-  sleeper.turn_over_locked();
-  set_alarm_locked(sleeper);
-  return Look::sleep_on;
+// -- Waiting ------------------------------------------------------------------------------------------
+
+namespace detail {
+
+bool RateAcquire::ready(const std::stop_token& stop) {
+  limiter_.refuse_more_than_burst(n_);
+  if (stop.stop_requested()) return refuse(Refusal::stopped);
+  return limiter_.try_acquire(n_);
 }
+
+bool RateAcquire::begin(Waiter& waiter) {
+  limiter_.enter_registry();
+  Deadline alarm;
+  {
+    Link& link = link_.emplace(waiter);
+    link.ticket = n_;
+    SmallGuard guard(limiter_.line_.lock());
+    const bool is_first = limiter_.line_.is_empty_locked();
+    if (is_first && limiter_.take_locked(n_, limiter_.fine(now().time_since_epoch()))) return true;
+    if (!limiter_.enter_line_locked(link, deadline_)) return refuse(Refusal::timed_out);
+    alarm = limiter_.alarm_locked(link, deadline_);
+  }
+  waiter.arm();
+  return set_alarm(waiter, alarm);
+}
+
+bool RateAcquire::go_on(Waiter& waiter, WaitState outcome) {
+  alarm_.stop();
+  const bool is_stopped = outcome == WaitState::stopped;
+  Deadline alarm;
+  {
+    Unparks unparks;
+    SmallGuard guard(limiter_.line_.lock());
+    // What is due is given out first: also to this one, past its deadline.
+    if (link_->linked && !is_stopped) limiter_.serve_line_locked(unparks);
+    if (!link_->linked) return true;  // Also if it was stopped at the same moment.
+    if (is_stopped) return leave_line_locked(Refusal::stopped, unparks);
+    if (deadline_.has_passed()) return leave_line_locked(Refusal::timed_out, unparks);
+    // From whatever it was claimed with, or was not: the alarm may have come before it slept.
+    const WaitState state = waiter.state();
+    if (state != WaitState::preparing) waiter.resume_looking(state);
+    alarm = limiter_.alarm_locked(*link_, deadline_);
+  }
+  return set_alarm(waiter, alarm);
+}
+
+// Returns true if it is finished.
+bool RateAcquire::set_alarm(Waiter& waiter, Deadline when) {
+  try {
+    alarm_.set(waiter, when);
+  } catch (...) {  // There is no thread for the timer, so that nothing would end the sleep in time.
+    Unparks unparks;
+    SmallGuard guard(limiter_.line_.lock());
+    if (!link_->linked) return true;
+    leave_line_locked(Refusal::stopped, unparks);
+    throw;
+  }
+  return false;
+}
+
+bool RateAcquire::leave_line_locked(Refusal refusal, Unparks& unparks) {
+  limiter_.unlink_locked(*link_);
+  ++limiter_.refused_;
+  limiter_.serve_line_locked(unparks);  // Those behind it move up.
+  return refuse(refusal);
+}
+
+}  // namespace detail
 
 // -- With the lock held ------------------------------------------------------------------------------
 
 // Returns false, and counts a refusal, if the wait would be in vain.
-bool RateLimiter::enter_line_locked(Sleeper& sleeper) {
-  Link& link = sleeper.link();
-  const Deadline deadline = sleeper.wait().deadline;
+bool RateLimiter::enter_line_locked(Link& link, Deadline deadline) {
   if (!deadline.is_never() && due_locked(wanted_ + link.ticket).when() > deadline.when()) {
     ++refused_;
     return false;
@@ -165,16 +155,13 @@ bool RateLimiter::enter_line_locked(Sleeper& sleeper) {
   line_.push_back_locked(link);
   wanted_ += link.ticket;
   if (line_.front_locked() == &link) timekeeper_ = &link;
-  set_alarm_locked(sleeper);
   return true;
 }
 
-void RateLimiter::set_alarm_locked(Sleeper& sleeper) {
-  const Deadline limit = sleeper.wait().deadline;
-  const Link& link = sleeper.link();
-  const bool keeps_time = timekeeper_ == &link;
-  sleeper.set_alarm_locked(
-      keeps_time ? Deadline(std::min(due_locked(link.ticket).when(), limit.when())) : limit);
+// When one in line has to look again by itself.
+Deadline RateLimiter::alarm_locked(const Link& link, Deadline deadline) const {
+  if (timekeeper_ != &link) return deadline;
+  return std::min(due_locked(link.ticket).when(), deadline.when());
 }
 
 // What is beyond a full bucket runs over; but not what somebody in line waits for, nor what is owed.

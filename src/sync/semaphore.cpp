@@ -39,26 +39,10 @@ std::expected<void, Refusal> Semaphore::acquire_contended(std::size_t n, const W
     cpu_relax();
     if (take_if_nobody_waits(n)) return {};
   }
-  enter_registry();
-  Waiter waiter(wait, {.operation = "acquire", .where = where});
-  Link link(waiter);
-  link.ticket = n;
-  if (enter_line(link)) return {};
-  Unparks unparks;
-  return wait_to_be_let_through(line_, waiter, link, [&] {
-    ++refused_;
-    serve_line_locked(unparks);  // Who leaves may have stood in the way of smaller requests.
-  });
-}
-
-// Returns true if it was served at once: permits came back between the last look and this.
-bool Semaphore::enter_line(Link& link) {
-  Unparks unparks;
-  SmallGuard guard(line_.lock());
-  line_.push_back_locked(link);
-  word_.fetch_or(in_line, relaxed);  // One word: a release() that comes later sees it.
-  serve_line_locked(unparks);
-  return !link.linked;
+  SemaphoreAcquire steps(*this, n);
+  ThreadWaiter waiter(wait, {.operation = "acquire", .where = where});
+  take_steps(waiter, steps);
+  return steps.result();
 }
 
 void Semaphore::serve_line_locked(Unparks& unparks) {
@@ -113,5 +97,27 @@ Stats Semaphore::stats() const {
 }
 
 void Semaphore::report_waits(std::vector<WaitInfo>& waits) const { line_.report(*this, waits); }
+
+namespace detail {
+
+SemaphoreAcquire::SemaphoreAcquire(Semaphore& semaphore, std::size_t n)
+    : LineSteps(semaphore, semaphore.line_), semaphore_(semaphore), n_(n) {}
+
+bool SemaphoreAcquire::enter_line_locked(Link& link, Unparks& unparks) {
+  link.ticket = n_;
+  semaphore_.line_.push_back_locked(link);
+  // One word: a release() that comes later sees it.
+  semaphore_.word_.fetch_or(Semaphore::in_line, relaxed);
+  // Permits may have come back between the last look and this.
+  semaphore_.serve_line_locked(unparks);
+  return link.linked;
+}
+
+void SemaphoreAcquire::left_line_locked(Unparks& unparks) {
+  ++semaphore_.refused_;
+  semaphore_.serve_line_locked(unparks);  // It may have stood in the way of smaller requests.
+}
+
+}  // namespace detail
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR

@@ -3,7 +3,7 @@
 // - While `in_line` is set, readers get in only by being let in: the one who lets them in counts them in the word and
 //   takes them off the line, both under the writers' lock. So a reader that was taken off the line by another is inside.
 // - If readers wait, then a writer is inside or waits. A writer lets them in when it unlocks, or when it leaves the line as
-//   the last one (leave_writers_line).
+//   the last one (leave_line).
 // - If writers wait, then somebody is inside, or the first of them has a turn. The last one inside gives it the turn or
 //   makes it the owner; whoever leaves the line gives the turn on.
 // - Only while nobody is inside may a writer that comes along take the lock past a line.
@@ -11,14 +11,10 @@
 //   nobody else can change a word that says "one inside, somebody waits".
 #include "handoff/shared_mutex.hpp"
 
-#include <fmt/core.h>
-
-#include <system_error>
-
 #include "handoff/detail/core/assert.hpp"
 #include "handoff/detail/core/spin.hpp"
-#include "handoff/detail/core/wait_graph.hpp"
 #include "line.hpp"
+#include "lock_steps.ipp"
 
 namespace handoff::inline HANDOFF_FLAVOUR {
 
@@ -54,7 +50,7 @@ std::expected<void, Refusal> SharedMutex::lock_within(const Wait& wait, Where wh
     // What ends by itself cannot deadlock, and may be taken in any order.
     if (wait.deadline.is_never()) about_to_lock(*this, where);
   }
-  if (!take_if_idle()) {
+  if (!take_if_idle(this_thread_id())) {
     if (auto taken = lock_contended(wait, where); !taken) return taken;
   }
   count_acquisition();
@@ -63,79 +59,67 @@ std::expected<void, Refusal> SharedMutex::lock_within(const Wait& wait, Where wh
 }
 
 std::expected<void, Refusal> SharedMutex::lock_contended(const Wait& wait, Where where) {
-  refuse_relocking();
-  if (take_by_spinning()) return {};
-  enter_registry();
-  Waiter waiter(wait, {.operation = "lock", .where = where});
-  Link link(waiter);
-  {
-    SmallGuard guard(writers_.lock());
-    writers_.push_back_locked(link);
-    word_.fetch_or(in_line, relaxed);  // One word: whoever leaves it later sees this.
-  }
-  waiter.arm();
-  return wait_in_line(waiter, link);
+  const ThreadId owner = this_thread_id();
+  refuse_relocking(owner);
+  if (take_by_spinning(owner)) return {};
+  LockSteps<SharedMutex> steps(*this, owner);
+  ThreadWaiter waiter(wait, {.operation = "lock", .where = where});
+  take_steps(waiter, steps);
+  return steps.result();
 }
 
-std::expected<void, Refusal> SharedMutex::wait_in_line(Waiter& waiter, Link& link) {
-  WaitEdge edge(*this, waiter);
-  bool is_mine = take_or_was_given();
-  while (!is_mine) {
-    WaitState outcome;
-    if (!waiter.is_over(outcome)) {
-      edge.about_to_park();
-      outcome = waiter.park();
-    }
-    if (is_refused(outcome)) return leave_writers_line(link, refusal_of(outcome));
-    waiter.resume_looking(outcome);  // Before the look: an unlock() after it gives another turn.
-    is_mine = take_by_spinning();
-  }
+void SharedMutex::enter_line(Link& link) {
+  SmallGuard guard(writers_.lock());
+  writers_.push_back_locked(link);
+  word_.fetch_or(in_line, relaxed);  // One word: whoever leaves it later sees this.
+}
+
+void SharedMutex::leave_line_as_owner(Link& link) {
   SmallGuard guard(writers_.lock());
   writers_.unlink_locked(link);
   clear_in_line_if_empty_locked();
-  return {};
 }
 
 // Free, perhaps with writers in line: the bounded overtaking that the header promises.
-bool SharedMutex::take_if_free() {
+bool SharedMutex::take_if_free(ThreadId owner) {
   Word seen = word_.load(relaxed);
   while ((seen & ~in_line) == 0) {
-    const Word taken = seen | as_writer(this_thread_id());
-    // Pairs with the releases in unlock(), unlock_shared() and release_locked().
+    const Word taken = seen | as_writer(owner);
+    // Pairs with the releases in release_by(), release_shared() and release_locked().
     if (word_.compare_exchange_weak(seen, taken, detail::acquire, relaxed)) return true;
   }
   return false;
 }
 
-bool SharedMutex::take_or_was_given() {
+bool SharedMutex::take_or_was_given(ThreadId owner) {
   // Pairs with the release in release_to_writer_locked().
-  return take_if_free() || writer_of(word_.load(detail::acquire)) == this_thread_id();
+  return take_if_free(owner) || writer_of(word_.load(detail::acquire)) == owner;
 }
 
-bool SharedMutex::take_by_spinning() {
-  if (take_or_was_given()) return true;
+bool SharedMutex::take_by_spinning(ThreadId owner) {
+  if (take_or_was_given(owner)) return true;
   if (!spinning_pays()) return false;
   for (int i = 0; i < spin_looks; ++i) {
     cpu_relax();
-    if (take_or_was_given()) return true;
+    if (take_or_was_given(owner)) return true;
   }
   return false;
 }
 
-std::expected<void, Refusal> SharedMutex::leave_writers_line(Link& link, Refusal refusal) {
+// For a writer whose wait is over. Returns true if it owns the lock all the same.
+bool SharedMutex::leave_line(Link& link, ThreadId owner, Refusal refusal) {
   Unparks unparks;
   SmallGuard guard(writers_.lock());
   // It may have been handed over just now; and past a deadline, what needs no waiting is still done.
-  bool is_mine = writer_of(word_.load(detail::acquire)) == this_thread_id();
-  if (!is_mine && refusal == Refusal::timed_out) is_mine = take_if_free();
+  bool is_mine = writer_of(word_.load(detail::acquire)) == owner;
+  if (!is_mine && refusal == Refusal::timed_out) is_mine = take_if_free(owner);
   writers_.unlink_locked(link);
   if (!is_mine) {
     ++refused_;
     give_turn_on_locked(unparks);
   }
   clear_in_line_if_empty_locked();
-  if (is_mine) return {};
-  return std::unexpected(refusal);
+  return is_mine;
 }
 
 // A writer has left the line: the turn may have been its own, and it may have been the one the readers waited for.
@@ -147,11 +131,8 @@ void SharedMutex::give_turn_on_locked(Unparks& unparks) {
   if (is_free && next->waiter->give_turn(unpark)) unparks.add(unpark);
 }
 
-void SharedMutex::refuse_relocking() const {
-  if (holder() != this_thread_id()) return;
-  throw std::system_error(
-      std::make_error_code(std::errc::resource_deadlock_would_occur),
-      fmt::format("{} \"{}\" is locked by this very thread", kind(), display_name()));
+void SharedMutex::refuse_relocking(ThreadId owner) const {
+  if (holder() == owner) throw_relocked(*this, owner);
 }
 
 // -- Reading ---------------------------------------------------------------------------------------
@@ -175,20 +156,13 @@ std::expected<void, Refusal> SharedMutex::lock_shared_within(const Wait& wait, W
 }
 
 std::expected<void, Refusal> SharedMutex::lock_shared_contended(const Wait& wait, Where where) {
-  refuse_relocking();
+  const ThreadId reader = this_thread_id();
+  refuse_relocking(reader);
   if (take_shared_by_spinning()) return {};
-  enter_registry();
-  Waiter waiter(wait, {.operation = "lock_shared", .where = where});
-  Link link(waiter);
-  if (enter_readers_line(link)) return {};
-  waiter.arm();
-  WaitEdge edge(*this, waiter);
-  WaitState outcome;
-  if (!waiter.is_over(outcome)) {
-    edge.about_to_park();
-    outcome = waiter.park();
-  }
-  return leave_readers_line(link, outcome);
+  SharedLockSteps steps(*this, reader);
+  ThreadWaiter waiter(wait, {.operation = "lock_shared", .where = where});
+  take_steps(waiter, steps);
+  return steps.result();
 }
 
 bool SharedMutex::take_shared_by_spinning() {
@@ -207,7 +181,7 @@ bool SharedMutex::enter_readers_line(Link& link) {
               in_line;  // One word: a writer that unlocks later sees this.
   const bool writers_wait = first_to_stay_locked(writers_.front_locked()) != nullptr;
   while (!writers_wait && writer_of(seen) == no_thread) {
-    // Pairs with the release in unlock() and release_locked().
+    // Pairs with the release in release_by() and release_locked().
     if (!word_.compare_exchange_weak(seen, seen + one_reader, detail::acquire, relaxed)) continue;
     clear_in_line_if_empty_locked();
     return true;
@@ -217,25 +191,72 @@ bool SharedMutex::enter_readers_line(Link& link) {
   return false;
 }
 
-std::expected<void, Refusal> SharedMutex::leave_readers_line(Link& link, WaitState outcome) {
+// Returns true if somebody has let it in.
+bool SharedMutex::leave_readers_line(Link& link) {
   SmallGuard guard(writers_.lock());
-  if (!link.linked) return {};  // Somebody has let it in.
-  HANDOFF_ASSERT(is_refused(outcome));
+  if (!link.linked) return true;
   {
     SmallGuard own_guard(readers_.lock());
     readers_.unlink_locked(link);
   }
   ++refused_;
   clear_in_line_if_empty_locked();
-  return std::unexpected(refusal_of(outcome));
+  return false;
 }
+
+namespace detail {
+
+bool SharedLockSteps::begin(Waiter& waiter) {
+  mutex_.enter_registry();
+  waiter.act_as(reader_);
+  if (mutex_.enter_readers_line(link_.emplace(waiter))) return true;
+  try {
+    waiter.arm();
+  } catch (...) {  // There is no thread for its timer, so that nothing would end the wait in time.
+    if (!mutex_.leave_readers_line(*link_)) throw;
+    return true;
+  }
+  edge_.emplace(mutex_, waiter);
+  if constexpr (checked_build) {
+    WaitState outcome;
+    if (!waiter.is_over(outcome)) edge_->about_to_park();
+  }
+  return false;
+}
+
+bool SharedLockSteps::go_on(Waiter&, WaitState outcome) {
+  if (!mutex_.leave_readers_line(*link_)) {
+    HANDOFF_ASSERT(is_refused(outcome));
+    refusal_ = refusal_of(outcome);
+  }
+  edge_.reset();
+  return true;
+}
+
+bool AsyncSharedLocking::ready(const std::stop_token& stop) {
+  if (stop.stop_requested()) {
+    refusal_ = Refusal::stopped;
+    return true;
+  }
+  if (mutex_.take_shared_if_open()) return true;
+  mutex_.refuse_relocking(reader_);
+  return false;
+}
+
+std::expected<AsyncReadLock, Refusal> AsyncSharedLocking::result() {
+  if (refusal_) return std::unexpected(*refusal_);
+  if constexpr (checked_build) locked_for(reader_, mutex_, where_);
+  return AsyncReadLock(mutex_, reader_);
+}
+
+}  // namespace detail
 
 // -- Leaving ---------------------------------------------------------------------------------------
 
-void SharedMutex::unlock_contended() {
+void SharedMutex::unlock_contended(ThreadId owner) {
   Unparks unparks;
   SmallGuard guard(writers_.lock());
-  HANDOFF_ASSERT(holder() == this_thread_id());  // Only the owner may unlock.
+  HANDOFF_ASSERT(holder() == owner);  // Only the owner may unlock.
   release_locked(Next::readers, unparks);
 }
 
@@ -327,5 +348,7 @@ void SharedMutex::report_waits(std::vector<WaitInfo>& waits) const {
   writers_.report(*this, waits);
   readers_.report(*this, waits);
 }
+
+template class detail::LockSteps<SharedMutex>;
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR

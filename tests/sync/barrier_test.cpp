@@ -15,6 +15,7 @@
 #include "handoff/event.hpp"
 #include "handoff/testing/eventually.hpp"
 #include "handoff/testing/manual_clock.hpp"
+#include "support/await_sleep.hpp"
 
 namespace handoff {
 namespace {
@@ -122,8 +123,8 @@ TEST(Barrier, AnArrivalCannotBeRefusedOnceAllHaveCome) {
   auto last = arrive_elsewhere(barrier);
   ASSERT_TRUE(is_completing.wait());
   stop.request_stop();
-  // It has got up, and waits once more, for the completion.
-  eventually([&] { return barrier.stats().consumer_waits == 2; });
+  tests::await_sleep();  // It has got up, and waits on, for the completion.
+  EXPECT_EQ(barrier.stats().waiting_consumers, 1u);
   may_finish.set();
   EXPECT_TRUE(first.get());
   EXPECT_TRUE(last.get());

@@ -6,9 +6,9 @@
 #include <source_location>
 #include <utility>
 
+#include "handoff/detail/core/unparks.hpp"
 #include "handoff/detail/core/wait_list.hpp"
 #include "handoff/detail/core/waiter.hpp"
-#include "handoff/detail/sync/unparks.hpp"
 #include "handoff/mutex.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR {
@@ -66,7 +66,7 @@ class ConditionWait {
  private:
   Condition& condition_;
   MonitorGuard& guard_;
-  Waiter waiter_;
+  ThreadWaiter waiter_;
   Link link_;
   bool is_armed_ = false;
   bool has_turn_ = false;  // Notified, and nothing has come of it yet.

@@ -18,6 +18,11 @@ void locked(Primitive& lock, std::source_location where);
 // This thread is about to give `lock` back.
 void about_to_unlock(Primitive& lock);
 
+// The same for a coroutine, which may go on on another thread: the order in which it takes locks is not followed, but rings of
+// those who wait for each other are found.
+void locked_for(ThreadId owner, Primitive& lock, std::source_location where);
+void about_to_unlock_for(ThreadId owner, Primitive& lock);
+
 // `lock` is being destroyed.
 void forget_lock(const Primitive& lock);
 
