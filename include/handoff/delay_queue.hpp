@@ -1,4 +1,4 @@
-// A bounded queue between threads that hands out each item when it is due, the earliest first.
+// A bounded queue between threads and coroutines that hands out each item when it is due, the earliest first.
 //
 //   handoff::DelayQueue<Retry> retries{{.capacity = 10'000, .name = "retries"}};
 //   if (!retries.put(std::move(retry), handoff::due_in(30s))) return;    // or due_at(a moment)
@@ -9,6 +9,8 @@
 //   add many   put_all(items, due)
 //   take one   take()                poll()              poll(100ms)
 //   take many  take_some(max)        drain()
+//   co_await   async_put(item, due)                      async_offer(item, due, 100ms)
+//              async_take()                              async_poll(100ms)
 //
 // Waiting forms also take a Wait: put(item, due, {.deadline = ..., .stop = ...}).
 //
@@ -34,7 +36,8 @@
 // - Linearizable, the forms that do not wait included: poll() says `empty` only if at some moment during the call nothing
 //   was due, offer() says `full` only if there was no room.
 // - Of the takers that wait, the first one watches the time, and only it wakes when an item becomes due: no herd. It is not
-//   overtaken; when it leaves, whatever the reason, the next in line takes over the watch.
+//   overtaken; when it leaves, whatever the reason, the next in line takes over the watch. While a coroutine or a select waits, a
+//   timer watches instead and gives the item to the first in line: a coroutine that has to wait for a worker holds up nobody.
 // - Those behind it are woken first come, first served. A running thread may overtake them, but no sleeper, producer or
 //   consumer, is overtaken more than 1,048,576 times or loses more than 4 of the turns it was woken for: then the
 //   next operation, of any form, serves it first.
@@ -45,7 +48,7 @@
 // Thread safety: any member, any thread, until the destructor begins.
 // Visibility: all a producer did before adding an item is seen by the consumer that takes it.
 // T must be movable. Its move constructor and destructor run under a short lock of the queue: they must not use
-// that queue themselves.
+// that queue themselves. If coroutines or selects take, also on the thread of the timers: they must be short.
 #pragma once
 
 #include <chrono>
@@ -160,6 +163,35 @@ class DelayQueue final : private detail::OrderedQueue<T, detail::DelayCore> {
   // drain()                      Hands over all that is there now as a vector, due or not, earliest first.
   // drain(sink)                  The same, one by one; for types whose move may throw. Returns how many.
   using Base::drain;
+
+  // -- The same for coroutines -------------------------------------------------------------------
+  // Inside a Lazy they end with `stopped` when the task is asked to stop. A put that was refused has left the item where it
+  // was, a take that was refused has left the queue as it was.
+
+  using AsyncPut = typename Base::AsyncPut;
+  using AsyncTake = typename Base::AsyncTake;
+
+  // co_await gives an Added. The item must outlive the co_await: name it, or write it in the same expression.
+  [[nodiscard]] AsyncPut async_put(T&& item, Due due, Deadline deadline = {},
+                                   std::source_location where = std::source_location::current()) {
+    return this->async_put_one(item, order_of(due), deadline, where);
+  }
+  template <typename Rep, typename Period>
+  [[nodiscard]] AsyncPut async_offer(T&& item, Due due, std::chrono::duration<Rep, Period> patience,
+                                     std::source_location where = std::source_location::current()) {
+    return async_put(std::move(item), due, within(patience), where);
+  }
+  // async_take(deadline = {})    co_await gives a Result.
+  // async_poll(patience)
+  using Base::async_poll;
+  using Base::async_take;
+
+  // -- For select --------------------------------------------------------------------------------
+
+  // on_take(handler)             Takes an item that is due if this case is the one that happens, and then calls handler(T)
+  //                              or handler(Result). Closed, and nothing left: handler(Result) is told; if it cannot be,
+  //                              the select itself reports `closed`. See select.hpp.
+  using Base::on_take;
 
   // -- Close and look ----------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-// A bounded queue between threads that hands out the most urgent item first.
+// A bounded queue between threads and coroutines that hands out the most urgent item first.
 //
 //   struct Job { int priority; std::string what; };
 //   handoff::PriorityBlockingQueue<Job> jobs{{.capacity = 1024, .name = "jobs"}, &Job::priority};
@@ -10,6 +10,8 @@
 //   add many   put_all(items)
 //   take one   take()             poll()            poll(100ms)
 //   take many  take_some(max)     drain()
+//   co_await   async_put(item)                      async_offer(item, 100ms)
+//              async_take()                         async_poll(100ms)
 //
 // Waiting forms also take a Wait: put(item, {.deadline = ..., .stop = ...}).
 //
@@ -147,6 +149,35 @@ class PriorityBlockingQueue final : private detail::OrderedQueue<T, detail::Prio
   // drain()                      Hands over all that is there now as a vector, most urgent first, without waiting.
   // drain(sink)                  The same, one by one; for types whose move may throw. Returns how many.
   using Base::drain;
+
+  // -- The same for coroutines -------------------------------------------------------------------
+  // Inside a Lazy they end with `stopped` when the task is asked to stop. A put that was refused has left the item where it
+  // was, a take that was refused has left the queue as it was.
+
+  using AsyncPut = typename Base::AsyncPut;
+  using AsyncTake = typename Base::AsyncTake;
+
+  // co_await gives an Added. The item must outlive the co_await: name it, or write it in the same expression.
+  [[nodiscard]] AsyncPut async_put(T&& item, Deadline deadline = {},
+                                   std::source_location where = std::source_location::current()) {
+    return this->async_put_one(item, order_of(item), deadline, where);
+  }
+  template <typename Rep, typename Period>
+  [[nodiscard]] AsyncPut async_offer(T&& item, std::chrono::duration<Rep, Period> patience,
+                                     std::source_location where = std::source_location::current()) {
+    return async_put(std::move(item), within(patience), where);
+  }
+  // async_take(deadline = {})    co_await gives a Result.
+  // async_poll(patience)
+  using Base::async_poll;
+  using Base::async_take;
+
+  // -- For select --------------------------------------------------------------------------------
+
+  // on_take(handler)             Takes an item if this case is the one that happens, and then calls handler(T) or
+  //                              handler(Result). Closed and drained: handler(Result) is told; if it cannot be, the
+  //                              select itself reports `closed`. See select.hpp.
+  using Base::on_take;
 
   // -- Close and look ----------------------------------------------------------------------------
 

@@ -9,6 +9,8 @@
 //   add many   put_all(items)
 //   take one   take()             poll()            poll(100ms)
 //   take many  take_some(max)     drain()
+//   co_await   async_put(item)                      async_offer(item, 100ms)
+//              async_take()                         async_poll(100ms)
 //
 // Waiting forms also take a Wait: put(item, {.deadline = ..., .stop = ...}).
 //
@@ -48,6 +50,9 @@
 #include <utility>
 #include <vector>
 
+#include "handoff/detail/core/awaitable.hpp"
+#include "handoff/detail/core/select_case.hpp"
+#include "handoff/detail/queue/async_turns.hpp"
 #include "handoff/detail/queue/queue_core.hpp"
 #include "handoff/detail/queue/slots.hpp"
 #include "handoff/detail/queue/take_iterator.hpp"
@@ -60,6 +65,9 @@ namespace handoff::inline HANDOFF_FLAVOUR {
 
 template <typename T>
 class BlockingQueue final : private detail::QueueCore {
+  class PutTurn;
+  class TakeTurn;
+
  public:
   // Called, without a lock, with each item that push() drops: under drop_oldest the evicted one, which the hook may move
   // from; under drop_newest the refused one, which is still the caller's. What it throws reaches the caller of push().
@@ -151,6 +159,44 @@ class BlockingQueue final : private detail::QueueCore {
   template <typename Sink>
   std::size_t drain(Sink sink);
 
+  // -- The same for coroutines -------------------------------------------------------------------
+  // Inside a Lazy they end with `stopped` when the task is asked to stop. A put that was refused has left the item where it
+  // was, a take that was refused has left the queue as it was.
+
+  using AsyncPut = detail::Awaitable<detail::TurnOperation<PutTurn>>;
+  using AsyncTake = detail::Awaitable<detail::TurnOperation<TakeTurn>>;
+
+  // co_await gives an Added. The item must outlive the co_await: name it, or write it in the same expression.
+  [[nodiscard]] AsyncPut async_put(T&& item, Deadline deadline = {},
+                                   std::source_location where = std::source_location::current()) {
+    return AsyncPut(detail::WaitSite{"put", where}, deadline, *this, item);
+  }
+  template <typename Rep, typename Period>
+  [[nodiscard]] AsyncPut async_offer(T&& item, std::chrono::duration<Rep, Period> patience,
+                                     std::source_location where = std::source_location::current()) {
+    return async_put(std::move(item), within(patience), where);
+  }
+  // co_await gives a Result.
+  [[nodiscard]] AsyncTake async_take(Deadline deadline = {},
+                                     std::source_location where = std::source_location::current()) {
+    return AsyncTake(detail::WaitSite{"take", where}, deadline, *this);
+  }
+  template <typename Rep, typename Period>
+  [[nodiscard]] AsyncTake async_poll(std::chrono::duration<Rep, Period> patience,
+                                     std::source_location where = std::source_location::current()) {
+    return async_take(within(patience), where);
+  }
+
+  // -- For select --------------------------------------------------------------------------------
+
+  // Takes an item if this case is the one that happens, and then calls handler(T) or handler(Result). Closed and drained:
+  // handler(Result) is told; if it cannot be, the select itself reports `closed`. See select.hpp.
+  template <detail::HandlesResult<T> F>
+  [[nodiscard]] auto on_take(F handler,
+                             std::source_location where = std::source_location::current()) {
+    return detail::TakeCase<BlockingQueue, TakeTurn, F>(*this, std::move(handler), where);
+  }
+
   // -- Close and look ----------------------------------------------------------------------------
 
   // Refuses producers from now on and wakes everybody who waits. Closing again does nothing.
@@ -167,8 +213,6 @@ class BlockingQueue final : private detail::QueueCore {
 
  private:
   using Tried = detail::Tried;
-  class PutTurn;
-  class TakeTurn;
   class TakeOut;
   struct Evicted {
     std::optional<T> item = {};

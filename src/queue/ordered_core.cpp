@@ -81,6 +81,7 @@ void OrderedCore::remove_evicted_locked(Section& section, std::size_t slot) {
 }
 
 OrderedCore::Section::~Section() {
+  if (tend_line_) core_.tend_line_locked(*this);
   // An evicting push has filled the room it made; only if its item's move threw, room is left.
   const bool tell_producers = made_room_ && core_.has_room_locked();
   core_.lock_.unlock();

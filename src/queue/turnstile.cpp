@@ -23,57 +23,6 @@ constexpr std::int32_t most_credit = 8;
 constexpr std::int32_t waits_until_next_try = 4;
 }  // namespace
 
-// A waiter's stay at the turnstile. However it ends, by success, refusal or a throwing attempt, the
-// destructor takes it off the list and passes on the turn that came with it.
-class Turnstile::Visit {
- public:
-  Visit(Turnstile& turnstile, Turn& turn, const Wait& wait, WaitSite site)
-      : turnstile_(turnstile), turn_(turn), waiter_(wait, site), link_(waiter_) {
-    link_.cell = &turn;
-  }
-  ~Visit();
-  Visit(const Visit&) = delete;
-  Visit& operator=(const Visit&) = delete;
-
-  // True if the operation succeeded while spinning.
-  bool spin();
-  std::optional<Refusal> sleep();
-
- private:
-  // From now on others are not woken for what is published: we see to it, or to it that somebody does.
-  void hold(std::uint32_t bit) {
-    held_ |= bit;
-    owes_a_look_ = true;
-  }
-  void let_go() {
-    if (held_ != 0) turnstile_.hint_.fetch_and(~std::exchange(held_, 0), seq_cst);
-  }
-  void lose_turn();
-
-  Turnstile& turnstile_;
-  Turn& turn_;
-  Waiter waiter_;
-  Link link_;
-  std::uint32_t held_ = 0;    // token, spinner or both.
-  bool owes_a_look_ = false;  // Something may have been published while we held it, for others too.
-  bool was_linked_ = false;
-};
-
-Turnstile::Visit::~Visit() {
-  if (was_linked_) {
-    SmallGuard guard(turnstile_.list_.lock());
-    turnstile_.unlink_locked(link_);
-  }
-  // A turn may have been given after the last look at the state; nobody can claim us any more.
-  const auto state = waiter_.state();
-  if (state == WaitState::woken || state == WaitState::nudged ||
-      state == WaitState::served_in_its_turn) {
-    hold(token);
-  }
-  let_go();
-  if (owes_a_look_ && turn_.is_ready() && turnstile_.someone_sleeps()) turnstile_.notify();
-}
-
 bool Turnstile::Visit::spin() {
   if (!spinning_pays() || !turnstile_.try_become_spinner()) return false;
   hold(spinner);
@@ -93,48 +42,106 @@ bool Turnstile::Visit::spin() {
   return false;
 }
 
-std::optional<Refusal> Turnstile::Visit::sleep() {
-  turnstile_.link(link_, turn_.position());
-  was_linked_ = true;
-  waiter_.arm();
-  while (true) {
-    let_go();
-    if (turn_.attempt()) return std::nullopt;  // What is left is for the next: see the destructor.
-    owes_a_look_ = false;                      // Nothing was left.
-    WaitState outcome;
-    if (!waiter_.is_over(outcome)) outcome = waiter_.park();
-    switch (outcome) {
-      case WaitState::woken:
-      case WaitState::nudged:
-        if (!waiter_.resume_looking(outcome)) return std::nullopt;  // Served on the way.
-        hold(token);
-        if (turn_.attempt()) return std::nullopt;
-        lose_turn();
-        break;
-      case WaitState::roused: waiter_.resume_looking(outcome); break;
-      case WaitState::served:
-      case WaitState::served_in_its_turn: return std::nullopt;
-      case WaitState::timed_out: return Refusal::timed_out;
-      case WaitState::stopped: return Refusal::stopped;
-      case WaitState::preparing:
-      case WaitState::parked:
-        HANDOFF_ASSERT(outcome != WaitState::preparing && outcome != WaitState::parked);
-    }
+void Turnstile::Visit::stand_in_line(Waiter& waiter) {
+  turnstile_.subject_.enter_registry();
+  link_.emplace(waiter).cell = &turn_;
+  turnstile_.link(*link_, turn_.position());
+}
+
+// Whether the turn was given here, on this list. The waiter is its owner's to look at: nobody claims it now.
+bool Turnstile::Visit::take_turn() {
+  SmallGuard guard(turnstile_.list_.lock());
+  if (!std::exchange(link_->has_turn, false)) return false;
+  hold(token_of(*link_));
+  return true;
+}
+
+bool Turnstile::Visit::look() {
+  const bool had_turn = take_turn();
+  if (link_->is_served || turn_.attempt()) return true;
+  if (had_turn) {
+    SmallGuard guard(turnstile_.list_.lock());
+    ++link_->lost_turns;
+    turnstile_.refresh_limit_locked();
+  }
+  // Let go first, then look again: what was published while the token was held was left to us.
+  let_go();
+  if (turn_.attempt()) return true;  // What is left is for the next: see leave().
+  owes_a_look_ = false;              // Nothing was left.
+  return false;
+}
+
+void Turnstile::Visit::leave() {
+  if (link_) {
+    SmallGuard guard(turnstile_.list_.lock());
+    turnstile_.unlink_locked(*link_);
+    // A turn may have been given after the last look; nobody can give another one now.
+    if (link_->has_turn) hold(token_of(*link_));
+  }
+  link_.reset();
+  let_go();
+  if (std::exchange(owes_a_look_, false) && turn_.is_ready() && turnstile_.someone_sleeps()) {
+    turnstile_.notify();
   }
 }
 
-void Turnstile::Visit::lose_turn() {
-  SmallGuard guard(turnstile_.list_.lock());
-  ++link_.lost_turns;
-  turnstile_.refresh_limit_locked();
+// Leaves, unless the visit goes on; also when an attempt throws.
+class Turnstile::Visit::LeaveAtEnd {
+ public:
+  explicit LeaveAtEnd(Visit& visit) : visit_(visit) {}
+  ~LeaveAtEnd() {
+    if (!goes_on_) visit_.leave();
+  }
+  LeaveAtEnd(const LeaveAtEnd&) = delete;
+  LeaveAtEnd& operator=(const LeaveAtEnd&) = delete;
+
+  bool go_on() {
+    goes_on_ = true;
+    return false;
+  }
+
+ private:
+  Visit& visit_;
+  bool goes_on_ = false;
+};
+
+bool Turnstile::Visit::begin(Waiter& waiter) {
+  LeaveAtEnd at_end(*this);
+  stand_in_line(waiter);
+  waiter.arm();
+  let_go();
+  if (turn_.attempt()) return true;
+  owes_a_look_ = false;
+  return at_end.go_on();
+}
+
+bool Turnstile::Visit::go_on(Waiter& waiter, WaitState outcome) {
+  LeaveAtEnd at_end(*this);
+  switch (outcome) {
+    case WaitState::woken:
+    case WaitState::nudged:
+    case WaitState::roused:
+      // Served on the way, or up and looking.
+      if (waiter.resume_looking(outcome) && !look()) return at_end.go_on();
+      break;
+    case WaitState::served:
+    case WaitState::served_in_its_turn: break;
+    case WaitState::timed_out: refusal_ = Refusal::timed_out; break;
+    case WaitState::stopped: refusal_ = Refusal::stopped; break;
+    case WaitState::preparing:
+    case WaitState::parked:
+      HANDOFF_ASSERT(outcome != WaitState::preparing && outcome != WaitState::parked);
+  }
+  return true;
 }
 
 std::optional<Refusal> Turnstile::wait(Turn& turn, const Wait& wait, WaitSite site) {
   if (wait.deadline.has_passed()) return Refusal::timed_out;
-  subject_.enter_registry();
-  Visit visit(*this, turn, wait, site);
+  Visit visit(*this, turn);
   if (visit.spin()) return std::nullopt;
-  return visit.sleep();
+  ThreadWaiter waiter(wait, site);
+  take_steps(waiter, visit);
+  return visit.refusal();
 }
 
 bool Turnstile::try_become_spinner() {
@@ -163,7 +170,12 @@ void Turnstile::notify() {
 bool Turnstile::give_turn_locked(Unpark& unpark) {
   Link* link = list_.front_locked();
   while (link != nullptr && !link->waiter->give_turn(unpark)) link = link->next;
-  return link != nullptr;
+  if (link == nullptr) return false;
+  // Under the lock: its owner looks at it under the lock too, however early it is up.
+  link->has_turn = true;
+  // A coroutine may have to wait for a worker: others are woken meanwhile.
+  if (token_of(*link) == 0) hint_.fetch_and(~token, seq_cst);
+  return true;
 }
 
 bool Turnstile::someone_can_take_a_turn_locked() const {

@@ -8,6 +8,7 @@
 #include "handoff/log.hpp"
 #include "handoff/queue.hpp"
 #include "handoff/testing/eventually.hpp"
+#include "handoff/testing/manual_clock.hpp"
 #include "support/frozen_thread.hpp"
 #include "support/move_probe.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::eventually;
+using testing::ManualClock;
 using tests::FreezeSignal;
 using tests::MoveFailed;
 using tests::MoveProbe;
@@ -344,13 +346,22 @@ TEST(BlockingQueue, HighWaterIsTheLargestSizeSoFar) {
 }
 
 TEST(BlockingQueue, TimeSpentBlockedIsCountedForEachSide) {
+  ManualClock clock;
   BlockingQueue<int> queue{{.capacity = 1}};
-  EXPECT_EQ(queue.poll(2ms).error(), Refusal::timed_out);
+  const auto pass = [&](Duration time) {
+    eventually([&] { return clock.waiting() == 1; });
+    clock.advance(time);
+  };
+  auto polling = std::async(std::launch::async, [&] { return queue.poll(2s).error(); });
+  pass(2s);
+  EXPECT_EQ(polling.get(), Refusal::timed_out);
   ASSERT_TRUE(queue.put(1));
-  EXPECT_EQ(queue.offer(2, 3ms).error(), Refusal::timed_out);
+  auto offering = std::async(std::launch::async, [&] { return queue.offer(2, 3s).error(); });
+  pass(3s);
+  EXPECT_EQ(offering.get(), Refusal::timed_out);
   const auto stats = queue.stats();
-  EXPECT_GE(stats.consumers_blocked, 1ms);
-  EXPECT_GE(stats.producers_blocked, 2ms);
+  EXPECT_EQ(stats.consumers_blocked, 2s);
+  EXPECT_EQ(stats.producers_blocked, 3s);
   EXPECT_EQ(stats.consumer_waits, 1U);
   EXPECT_EQ(stats.producer_waits, 1U);
 }

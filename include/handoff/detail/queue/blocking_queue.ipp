@@ -11,6 +11,8 @@ namespace handoff::inline HANDOFF_FLAVOUR {
 template <typename T>
 class BlockingQueue<T>::PutTurn final : public detail::Turnstile::Turn {
  public:
+  using Stay = detail::Turnstile::Visit;
+
   PutTurn(BlockingQueue& queue, T& item) : queue_(queue), item_(item) {}
 
   bool attempt() override {
@@ -19,6 +21,7 @@ class BlockingQueue<T>::PutTurn final : public detail::Turnstile::Turn {
   }
   bool is_ready() const override { return queue_.size() < queue_.capacity_; }
   std::uint64_t position() const override { return queue_.tail_.index(); }
+  detail::Turnstile& place() { return queue_.producers_; }
 
   // Called by another thread, which holds the tail lock. True if the slot was filled.
   bool fill_for_owner() noexcept {
@@ -31,9 +34,11 @@ class BlockingQueue<T>::PutTurn final : public detail::Turnstile::Turn {
     return error_ == nullptr;
   }
 
-  bool finish() {
+  Added refuse(Refusal refusal) { return queue_.refuse_add(refusal); }
+  Added finish() {
     if (error_) std::rethrow_exception(error_);
-    return tried_ == Tried::done;
+    if (tried_ == Tried::closed) return refuse(Refusal::closed);
+    return {};
   }
 
  private:
@@ -46,6 +51,8 @@ class BlockingQueue<T>::PutTurn final : public detail::Turnstile::Turn {
 template <typename T>
 class BlockingQueue<T>::TakeTurn final : public detail::Turnstile::Turn {
  public:
+  using Stay = detail::Turnstile::Visit;
+
   explicit TakeTurn(BlockingQueue& queue) : queue_(queue) {}
 
   bool attempt() override {
@@ -59,6 +66,10 @@ class BlockingQueue<T>::TakeTurn final : public detail::Turnstile::Turn {
   }
   bool is_ready() const override { return queue_.size() > 0; }
   std::uint64_t position() const override { return queue_.head_.index(); }
+  detail::Turnstile& place() { return queue_.consumers_; }
+  static bool may_finish(const BlockingQueue& queue) {
+    return queue.size() > 0 || queue.is_closed();
+  }
 
   // Called by another thread, which holds the head lock.
   void give_to_owner(T&& item) noexcept {
@@ -70,11 +81,13 @@ class BlockingQueue<T>::TakeTurn final : public detail::Turnstile::Turn {
     tried_ = Tried::done;
   }
 
+  Result refuse(Refusal refusal) { return std::unexpected(refusal); }
   Result finish() {
     if (error_) std::rethrow_exception(error_);
-    if (tried_ == Tried::closed) return std::unexpected(Refusal::closed);
+    if (tried_ == Tried::closed) return refuse(Refusal::closed);
     return Result(std::in_place, std::move(*item_));
   }
+  bool is_finished() const { return tried_ != Tried::not_yet; }
 
  private:
   BlockingQueue& queue_;
@@ -165,9 +178,8 @@ template <typename T>
 typename BlockingQueue<T>::Added BlockingQueue<T>::put_waiting(T& item, const Wait& wait,
                                                                std::source_location where) {
   PutTurn turn(*this, item);
-  if (auto refusal = producers_.wait(turn, wait, {"put", where})) return refuse_add(*refusal);
-  if (!turn.finish()) return refuse_add(Refusal::closed);
-  return {};
+  if (auto refusal = producers_.wait(turn, wait, {"put", where})) return turn.refuse(*refusal);
+  return turn.finish();
 }
 
 template <typename T>
@@ -354,7 +366,7 @@ template <typename T>
 typename BlockingQueue<T>::Result BlockingQueue<T>::take_waiting(const Wait& wait,
                                                                  std::source_location where) {
   TakeTurn turn(*this);
-  if (auto refusal = consumers_.wait(turn, wait, {"take", where})) return std::unexpected(*refusal);
+  if (auto refusal = consumers_.wait(turn, wait, {"take", where})) return turn.refuse(*refusal);
   return turn.finish();
 }
 

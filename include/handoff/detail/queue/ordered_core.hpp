@@ -62,6 +62,11 @@ class OrderedCore : public Primitive {
 
   // -- With the lock held ------------------------------------------------------------------------
 
+  // Gives what is ready to those who stand in line, first come, first served, some at a time. True if it could go on.
+  virtual bool serve_line_locked(Section& section) = 0;
+  // At the end of a section that asked for it: whatever has changed, those in line are told in time.
+  virtual void tend_line_locked(Section&) {}
+
   bool closed_locked() const { return closed_.load(relaxed); }  // Written under the same lock.
   bool has_room_locked() const { return !order_.is_full(); }
   bool is_over_locked() const { return closed_locked() && order_.is_empty(); }
@@ -97,6 +102,7 @@ class [[nodiscard]] OrderedCore::Section {
   Section& operator=(const Section&) = delete;
 
   void made_room() { made_room_ = true; }
+  void tend_line() { tend_line_ = true; }
   void wake_one(Turnstile& turnstile) { wake_one_ = &turnstile; }
   void wake_all(Turnstile& turnstile) {
     const bool is_first = wake_all_ == nullptr || wake_all_ == &turnstile;
@@ -106,6 +112,7 @@ class [[nodiscard]] OrderedCore::Section {
  private:
   OrderedCore& core_;
   bool made_room_ = false;
+  bool tend_line_ = false;
   Turnstile* wake_one_ = nullptr;
   Turnstile* wake_all_ = nullptr;
   Turnstile* wake_all_too_ = nullptr;

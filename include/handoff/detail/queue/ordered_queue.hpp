@@ -21,6 +21,9 @@
 #include <utility>
 #include <vector>
 
+#include "handoff/detail/core/awaitable.hpp"
+#include "handoff/detail/core/select_case.hpp"
+#include "handoff/detail/queue/async_turns.hpp"
 #include "handoff/detail/queue/ordered_core.hpp"
 #include "handoff/detail/queue/slots.hpp"
 #include "handoff/refusal.hpp"
@@ -52,6 +55,29 @@ class OrderedQueue : public Core {
   template <typename Sink>
   std::size_t drain(Sink sink);
 
+ private:
+  class PutTurn;
+  class TakeTurn;
+
+ public:
+  using AsyncPut = Awaitable<TurnOperation<PutTurn>>;
+  using AsyncTake = Awaitable<TurnOperation<TakeTurn>>;
+
+  AsyncTake async_take(Deadline deadline = {},
+                       std::source_location where = std::source_location::current()) {
+    return AsyncTake(WaitSite{"take", where}, deadline, *this);
+  }
+  template <typename Rep, typename Period>
+  AsyncTake async_poll(std::chrono::duration<Rep, Period> patience,
+                       std::source_location where = std::source_location::current()) {
+    return async_take(within(patience), where);
+  }
+  template <HandlesResult<T> F>
+  [[nodiscard]] auto on_take(F handler,
+                             std::source_location where = std::source_location::current()) {
+    return TakeCase<OrderedQueue, TakeTurn, F>(*this, std::move(handler), where);
+  }
+
  protected:
   template <typename Options>
   OrderedQueue(const Options& options, OnDrop on_drop)
@@ -61,6 +87,10 @@ class OrderedQueue : public Core {
   ~OrderedQueue();
 
   Added put_one(T& item, std::int64_t order, const Wait& wait, std::source_location where);
+  AsyncPut async_put_one(T& item, std::int64_t order, Deadline deadline,
+                         std::source_location where) {
+    return AsyncPut(WaitSite{"put", where}, deadline, *this, item, order);
+  }
   Added offer_one(T& item, std::int64_t order);
   Added push_one(T& item, std::int64_t order, const Wait& wait, std::source_location where);
   // order_of(item) is called for each item just before it goes in.
@@ -70,8 +100,6 @@ class OrderedQueue : public Core {
 
  private:
   using typename Core::Section;
-  class PutTurn;
-  class TakeTurn;
   class TakeOut;
 
   Tried try_put(T& item, std::int64_t order);
@@ -79,12 +107,16 @@ class OrderedQueue : public Core {
   void dropped(T& item);
 
   void fill_locked(Section& section, T& item, std::int64_t order);
+  void admit_locked(Section& section, T& item, std::int64_t order);
   bool serve_producer_locked(Section& section);
   void evict_locked(Section& section, std::size_t victim, std::optional<T>& evicted);
 
   // Done: the first item is the caller's to take out. `self` is the caller, if it waits.
   Tried look_locked(Section& section, const TakeTurn* self);
   bool serve_consumer_locked(Section& section, const TakeTurn* self);
+  bool serve_front_locked(Section& section);
+  bool serve_line_locked(Section& section) final;
+  void give_first_locked(Section& section, TakeTurn& turn);
   void release_locked(Section& section);
   void take_locked(Section& section, std::vector<T>& items);
   void fill_up(std::vector<T>& items, std::size_t max);

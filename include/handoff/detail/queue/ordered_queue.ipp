@@ -8,6 +8,8 @@ namespace handoff::inline HANDOFF_FLAVOUR::detail {
 template <typename T, typename Core>
 class OrderedQueue<T, Core>::PutTurn final : public Turnstile::Turn {
  public:
+  using Stay = Turnstile::Visit;
+
   PutTurn(OrderedQueue& queue, T& item, std::int64_t order)
       : queue_(queue), item_(item), order_(order) {}
 
@@ -17,6 +19,7 @@ class OrderedQueue<T, Core>::PutTurn final : public Turnstile::Turn {
   }
   bool is_ready() const override { return queue_.has_room(); }
   std::uint64_t position() const override { return queue_.puts(); }
+  Turnstile& place() { return queue_.producers_; }
 
   // Called by another thread, which holds the queue's lock. The owner meets what its item's move throws.
   void put_for_owner_locked(Section& section) noexcept {
@@ -28,9 +31,11 @@ class OrderedQueue<T, Core>::PutTurn final : public Turnstile::Turn {
     tried_ = Tried::done;
   }
 
-  bool finish() {
+  Added refuse(Refusal refusal) { return queue_.refuse_add(refusal); }
+  Added finish() {
     if (error_) std::rethrow_exception(error_);
-    return tried_ == Tried::done;
+    if (tried_ == Tried::closed) return refuse(Refusal::closed);
+    return {};
   }
 
  private:
@@ -44,6 +49,8 @@ class OrderedQueue<T, Core>::PutTurn final : public Turnstile::Turn {
 template <typename T, typename Core>
 class OrderedQueue<T, Core>::TakeTurn final : public Core::Taker {
  public:
+  using Stay = typename Core::TakerVisit;
+
   explicit TakeTurn(OrderedQueue& queue) : queue_(queue) {}
 
   bool attempt() override {
@@ -63,6 +70,11 @@ class OrderedQueue<T, Core>::TakeTurn final : public Core::Taker {
     return queue_.may_go_on_locked();
   }
   std::uint64_t position() const override { return queue_.takes(); }
+  auto& place() { return queue_.place_of_takers(); }
+  static bool may_finish(const OrderedQueue& queue) {
+    SmallGuard guard(queue.lock_);
+    return queue.is_ready_locked() || queue.is_over_locked();
+  }
 
   // Called by another thread, which holds the queue's lock.
   void give_to_owner_locked(T&& item) noexcept {
@@ -74,11 +86,14 @@ class OrderedQueue<T, Core>::TakeTurn final : public Core::Taker {
     tried_ = Tried::done;
   }
 
+  Result refuse(Refusal refusal) { return std::unexpected(refusal); }
   Result finish() {
     if (error_) std::rethrow_exception(error_);
-    if (tried_ == Tried::closed) return std::unexpected(Refusal::closed);
+    if (tried_ == Tried::closed) return refuse(Refusal::closed);
     return Result(std::in_place, std::move(*item_));
   }
+  // Once it stands nowhere.
+  bool is_finished() const { return is_finished_locked(); }
 
  private:
   bool look_locked(Section& section) {
@@ -129,13 +144,22 @@ void OrderedQueue<T, Core>::fill_locked(Section& section, T& item, std::int64_t 
   this->accept_locked(section, slot, order);
 }
 
+template <typename T, typename Core>
+void OrderedQueue<T, Core>::admit_locked(Section& section, T& item, std::int64_t order) {
+  fill_locked(section, item, order);
+  this->serve_takers_locked(section);
+}
+
 // Adds the item of the producer that has waited longest, if it has waited beyond the limits.
 template <typename T, typename Core>
 bool OrderedQueue<T, Core>::serve_producer_locked(Section& section) {
   if (this->puts_ < this->producers_.overtake_limit()) [[likely]]
     return false;
-  return this->producers_.serve_front(
+  const bool served = this->producers_.serve_front(
       [&](Turnstile::Turn& turn) { static_cast<PutTurn&>(turn).put_for_owner_locked(section); });
+  // Not above: one list's lock is never taken under another's.
+  if (served) this->serve_takers_locked(section);
+  return served;
 }
 
 template <typename T, typename Core>
@@ -144,7 +168,7 @@ Tried OrderedQueue<T, Core>::try_put(T& item, std::int64_t order) {
   if (this->closed_locked()) return Tried::closed;
   while (this->has_room_locked()) {
     if (serve_producer_locked(section)) continue;
-    fill_locked(section, item, order);
+    admit_locked(section, item, order);
     return Tried::done;
   }
   return Tried::not_yet;
@@ -161,10 +185,9 @@ typename OrderedQueue<T, Core>::Added OrderedQueue<T, Core>::put_one(T& item, st
   if (tried == Tried::closed) return this->refuse_add(Refusal::closed);
   PutTurn turn(*this, item, order);
   if (auto refusal = this->producers_.wait(turn, wait, {"put", where})) {
-    return this->refuse_add(*refusal);
+    return turn.refuse(*refusal);
   }
-  if (!turn.finish()) return this->refuse_add(Refusal::closed);
-  return {};
+  return turn.finish();
 }
 
 template <typename T, typename Core>
@@ -210,7 +233,7 @@ typename OrderedQueue<T, Core>::Added OrderedQueue<T, Core>::push_evicting(T& it
         if (victim) evict_locked(section, *victim, evicted);
         // One that has waited beyond the limits goes first; then there may be somebody to evict again.
         if (this->has_room_locked() && !serve_producer_locked(section)) {
-          fill_locked(section, item, order);
+          admit_locked(section, item, order);
           added = true;
         }
       } catch (...) {
@@ -237,8 +260,8 @@ void OrderedQueue<T, Core>::evict_locked(Section& section, std::size_t victim,
   struct Removal {
     ~Removal() {
       queue.slots_.empty(victim);
-      queue.forget_locked(section, victim);
       queue.remove_evicted_locked(section, victim);
+      queue.forget_locked(section, victim);
     }
     OrderedQueue& queue;
     Section& section;
@@ -280,23 +303,40 @@ template <typename T, typename Core>
 void OrderedQueue<T, Core>::release_locked(Section& section) {
   const auto slot = this->order_.front().slot;
   slots_.empty(slot);
-  this->forget_locked(section, slot);
   this->remove_taken_locked(section, slot);
+  this->forget_locked(section, slot);
+}
+
+template <typename T, typename Core>
+void OrderedQueue<T, Core>::give_first_locked(Section& section, TakeTurn& turn) {
+  turn.give_to_owner_locked(std::move(slots_[this->order_.front().slot]));
+  release_locked(section);
+}
+
+template <typename T, typename Core>
+bool OrderedQueue<T, Core>::serve_front_locked(Section& section) {
+  return this->consumers_.serve_front(
+      [&](Turnstile::Turn& turn) { give_first_locked(section, static_cast<TakeTurn&>(turn)); });
+}
+
+template <typename T, typename Core>
+bool OrderedQueue<T, Core>::serve_line_locked(Section& section) {
+  constexpr int most_at_once = 32;  // The lock is held meanwhile.
+  for (int served = 0; served < most_at_once; ++served) {
+    if (!this->is_ready_locked() || !serve_front_locked(section)) return false;
+  }
+  return this->is_ready_locked();
 }
 
 // Gives the first item to a taker that goes before the caller, if there is one.
 template <typename T, typename Core>
 bool OrderedQueue<T, Core>::serve_consumer_locked(Section& section, const TakeTurn* self) {
-  const auto give = [&](Turnstile::Turn& turn) {
-    static_cast<TakeTurn&>(turn).give_to_owner_locked(std::move(slots_[this->order_.front().slot]));
-    release_locked(section);
-  };
-  if (this->takes_ >= this->consumers_.overtake_limit() && this->consumers_.serve_front(give)) {
-    return true;
-  }
+  const bool front_is_first =
+      this->alarm_watches_locked() || this->takes_ >= this->consumers_.overtake_limit();
+  if (front_is_first && serve_front_locked(section)) return true;
   auto* const first = this->call_first_taker_locked(section, self);
   if (first == nullptr) return false;
-  give(*first);
+  give_first_locked(section, static_cast<TakeTurn&>(*first));
   return true;
 }
 
@@ -323,7 +363,7 @@ typename OrderedQueue<T, Core>::Result OrderedQueue<T, Core>::take(const Wait& w
   }
   TakeTurn turn(*this);
   if (auto refusal = this->wait_for_item(turn, wait, {"take", where})) {
-    return std::unexpected(*refusal);
+    return turn.refuse(*refusal);
   }
   return turn.finish();
 }

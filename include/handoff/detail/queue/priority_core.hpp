@@ -39,6 +39,8 @@ class PriorityCore : public OrderedCore {
   std::optional<Refusal> wait_for_item(Taker& taker, const Wait& wait, WaitSite site) {
     return consumers_.wait(taker, wait, site);
   }
+  using TakerVisit = Turnstile::Visit;
+  Turnstile& place_of_takers() { return consumers_; }
 
   // -- With the lock held ------------------------------------------------------------------------
 
@@ -55,6 +57,8 @@ class PriorityCore : public OrderedCore {
   // No taker goes before the others here. See DelayCore.
   Taker* call_first_taker_locked(Section&, const Taker*) { return nullptr; }
   bool settle_locked(Taker&) { return false; }
+  static constexpr bool alarm_watches_locked() { return false; }
+  void serve_takers_locked(Section&) {}
 
  private:
   Rank rank_locked(std::int64_t order) const;

@@ -21,8 +21,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "handoff/detail/core/primitive.hpp"
+#include "handoff/detail/core/steps.hpp"
 #include "handoff/detail/core/wait_list.hpp"
 #include "handoff/refusal.hpp"
 
@@ -47,6 +49,54 @@ class Turnstile {
     ~Turn() = default;
   };
 
+  // A waiter's stay at the turnstile, in steps. However it ends, by success, refusal or a throwing attempt, it is
+  // taken off the list then, and the turn that came with it is passed on.
+  class Visit : public Steps {
+   public:
+    Visit(Turnstile& turnstile, Turn& turn) : turnstile_(turnstile), turn_(turn) {}
+    ~Visit() { leave(); }
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+    // For a thread, before begin(): true if the operation succeeded while spinning.
+    bool spin();
+    bool begin(Waiter& waiter) override;
+    bool go_on(Waiter& waiter, WaitState outcome) override;
+    // Once finished: why the wait ended first.
+    const std::optional<Refusal>& refusal() const { return refusal_; }
+    // Without having waited.
+    void refuse(Refusal refusal) { refusal_ = refusal; }
+
+    // -- For select, which stands at several places with one waiter ------------------------------
+    void stand_in_line(Waiter& waiter);
+    // Takes the turn that was given, if one was, and tries. True if the operation is done, or was done for it.
+    bool look();
+    void leave();
+    // Once whoever is giving turns at this moment has gone.
+    void pass_lock() const { SmallGuard guard(turnstile_.list_.lock()); }
+
+   private:
+    class LeaveAtEnd;
+
+    // From now on others are not woken for what is published: we see to it, or to it that somebody does.
+    void hold(std::uint32_t bit) {
+      held_ |= bit;
+      owes_a_look_ = true;
+    }
+    void let_go() {
+      if (held_ != 0) turnstile_.hint_.fetch_and(~std::exchange(held_, 0), seq_cst);
+    }
+    bool take_turn();
+
+    Turnstile& turnstile_;
+    Turn& turn_;
+    std::optional<Link> link_;  // While it stands in line.
+    std::optional<Refusal> refusal_;
+    std::uint32_t held_ = 0;  // token, spinner or both.
+    bool owes_a_look_ =
+        false;  // Something may have been published while we held it, for others too.
+  };
+
   explicit Turnstile(Primitive& subject) : subject_(subject) {}
 
   // To be asked after publishing something that a waiter of this side may want.
@@ -55,7 +105,7 @@ class Turnstile {
   // Everybody looks again: the queue has closed, say.
   void rouse_all();
 
-  // Waits until turn.attempt() has succeeded or somebody has served it; the caller has tried once.
+  // Waits on this thread until turn.attempt() has succeeded or somebody has served it; the caller has tried once.
   // A refusal means that the wait ended first.
   std::optional<Refusal> wait(Turn& turn, const Wait& wait, WaitSite site);
 
@@ -71,12 +121,17 @@ class Turnstile {
   WaitTotals totals() const { return list_.totals(); }
   void report(std::vector<WaitInfo>& waits) const { list_.report(subject_, waits); }
 
+  Primitive& subject() const { return subject_; }
+
  private:
-  class Visit;
   static constexpr std::uint32_t some = 1;
   static constexpr std::uint32_t token = 2;
   static constexpr std::uint32_t spinner = 4;
 
+  // What comes with a turn: a thread is on its way at once, a coroutine when its executor finds the time.
+  static std::uint32_t token_of(const Link& link) {
+    return link.waiter->coroutine() == nullptr ? token : 0;
+  }
   bool try_become_spinner();
   bool give_turn_locked(Unpark& unpark);
   bool someone_can_take_a_turn_locked() const;
@@ -101,6 +156,7 @@ bool Turnstile::serve_front(Give give) {
     if (front == nullptr || !front->waiter->serve(unpark)) return false;
     // Under the lock: the waiter cannot leave before it has what it came for.
     give(*static_cast<Turn*>(front->cell));
+    front->is_served = true;
     unlink_locked(*front);
   }
   unpark();
