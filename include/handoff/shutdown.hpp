@@ -73,10 +73,13 @@ struct ShutdownReport {
   std::uint64_t finished = 0;    // Jobs that ended since the shutdown began.
   std::vector<Job> handed_back;  // Accepted, but not begun: yours again, to run or to keep.
   std::vector<RunningJob> still_running;  // Not ended in time. The destructor waits for them.
-  std::size_t timers_cancelled = 0;       // after(), at() and every() that were not due yet.
+  std::size_t coroutines = 0;  // Begun and not ended in time; waits() says what they wait for.
+  std::size_t timers_cancelled = 0;  // after(), at() and every() that were not due yet.
 
   // Everything accepted has run to its end.
-  bool is_complete() const { return handed_back.empty() && still_running.empty(); }
+  bool is_complete() const {
+    return handed_back.empty() && still_running.empty() && coroutines == 0;
+  }
 };
 
 // "412 finished, 3 handed back, 1 still running: report.cpp:88 on reports 2", for a log.

@@ -44,7 +44,7 @@ void PoolCore::refresh_excess_locked() {
 // Counts a worker in, if one is needed and can be had.
 PoolCore::BringIn PoolCore::bring_in_locked() {
   BringIn how = BringIn::nothing;
-  if (active_locked() < target_ && !has_ended() &&
+  if (active_locked() < target_ && !has_left() &&
       !quiet_.load(acquire)) {  // Pairs with quiet_down().
     if (reserved_ > calls_) {
       ++calls_;
@@ -147,6 +147,7 @@ bool PoolCore::step_aside(Worker& worker) {
     }
     refresh_excess_locked();
   }
+  leave_next_up_to_others(worker);
   tell_workers();  // What it has claimed is for the others now.
   if (!stays) return false;
   rest(worker);
@@ -181,6 +182,7 @@ void PoolCore::resize(std::size_t workers) {
 }
 
 void PoolCore::enter_blocked(Worker& worker, FutureCore* awaited) {
+  leave_next_up_to_others(worker);
   BringIn how = BringIn::nothing;
   bool is_starved = false;
   {

@@ -1,54 +1,13 @@
 #include "handoff/detail/pool/future_core.hpp"
 
-#include <fmt/core.h>
-
-#include <string>
 #include <utility>
 
+#include "future_subject.hpp"
 #include "handoff/detail/core/wait_graph.hpp"
 #include "handoff/detail/pool/pool_core.hpp"
 #include "sync/line.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
-
-namespace {
-std::string place(const std::source_location& where) {
-  const std::string_view file = where.file_name();
-  return fmt::format("{}:{}", file.substr(file.rfind('/') + 1), where.line());
-}
-}  // namespace
-
-// A future is entered in the registry only while somebody waits for it: most of them never are.
-class FutureCore::WaitSubject final : public Primitive {
- public:
-  explicit WaitSubject(FutureCore& core)
-      : Primitive("Future", place(core.where())), core_(core), worker_(this_worker) {
-    enter_if_named();
-  }
-  ~WaitSubject() {
-    retire();
-#if defined(HANDOFF_CHECKED) && HANDOFF_CHECKED
-    forget_holders(*this);
-#endif
-  }
-
-  Stats stats() const override { return stats_of(core_.waiters_); }
-  void report_waits(std::vector<WaitInfo>& waits) const override {
-    const std::size_t before = waits.size();
-    core_.waiters_.report(*this, waits);
-    if (worker_ == nullptr || core_.phase() > Phase::withdrawn) return;
-    for (std::size_t i = before; i < waits.size(); ++i) {
-      waits[i].held_by = worker_->pool.shortage();
-    }
-  }
-  ThreadId holder() const override {
-    return core_.phase() == Phase::running ? core_.runner() : no_thread;
-  }
-
- private:
-  FutureCore& core_;
-  const Worker* const worker_;  // Whose job waits; it is alive as long as its thread waits.
-};
 
 FutureCore::FutureCore(const PoolCore* pool, std::source_location where, FutureCore* follows)
     : phase_(follows == nullptr ? Phase::pending : Phase::chained),
@@ -102,6 +61,25 @@ bool FutureCore::run_once(Phase phase, const std::stop_token& stop, Next& next) 
   }
   let_go_of_what_it_follows();
   next = finish(end);
+  return true;
+}
+
+bool FutureCore::begin() {
+  for (Phase phase : {Phase::pending, Phase::withdrawn}) {
+    if (phase_.compare_exchange_strong(phase, Phase::running, acq_rel)) return true;
+  }
+  return false;
+}
+
+void FutureCore::complete(std::exception_ptr error) {
+  error_ = std::move(error);
+  run_what_follows(finish(error_ ? Phase::error : Phase::value));
+}
+
+bool FutureCore::stand_in_line(Link& link) {
+  SmallGuard guard(waiters_.lock());
+  if (is_done()) return false;
+  waiters_.push_back_locked(link);
   return true;
 }
 
@@ -195,8 +173,8 @@ std::optional<Refusal> FutureCore::wait(const Wait& wait, std::source_location w
   help();
   if (is_done()) return std::nullopt;
 
-  WaitSubject subject(*this);
-  Waiter waiter(wait, {.operation = "get", .where = where});
+  FutureSubject subject(*this, this_worker);
+  ThreadWaiter waiter(wait, {.operation = "get", .where = where});
   Link link(waiter);
   {
     SmallGuard guard(waiters_.lock());

@@ -37,6 +37,7 @@ PoolCore::PoolCore(const PoolOptions& options, PoolHooks hooks)
       queue_(*this, workers_, idle_, options.capacity),
       timers_(std::make_shared<PoolTimers>(*this, options.timers)),
       drops_(*this),
+      most_coroutines_(options.coroutines),
       target_(options.workers),
       reserve_(*this) {
   if (options.rate.per_second > 0) {
@@ -104,7 +105,8 @@ PoolStats PoolCore::pool_stats() const {
                   .finished = finished(),
                   .refused = refused_.load(relaxed),
                   .dropped = drops_.total(),
-                  .timers = timers_->armed()};
+                  .timers = timers_->armed(),
+                  .coroutines = coroutines_.load(relaxed)};
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     stats.spawned += workers_[i].spawned.load(relaxed);
     stats.failed += workers_[i].failed.load(relaxed);

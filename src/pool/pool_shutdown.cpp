@@ -101,7 +101,11 @@ ShutdownReport PoolCore::shutdown(const Shutdown& how) {
   // Also what came into a worker's hands meanwhile.
   collect_unstarted(report.handed_back);
   if (has_ended()) report.timers_cancelled += timers_->drop_due();
-  if (!is_over) report.still_running = running_jobs();
+  if (!is_over) {
+    report.still_running = running_jobs();
+    // Otherwise none is left: who is counted still is about to be refused.
+    report.coroutines = coroutines_.load(seq_cst);
+  }
   report.finished = finished() - finished_before;
   return report;
 }
@@ -126,8 +130,8 @@ PoolCore::~PoolCore() {
     stop_source_.request_stop();
     // Before the wait: a job that runs may wait for one of them.
     drop_unstarted();
-    while (!all_gone_.wait()) {
-    }
+    // And meanwhile: one that was about to hand in a job when the pool ended may wait for that, too.
+    while (!all_gone_.wait({.deadline = within(std::chrono::milliseconds(10))})) drop_unstarted();
   }
   join_threads();
   drop_unstarted();
@@ -141,6 +145,7 @@ PoolCore::~PoolCore() {
 std::string to_string(const ShutdownReport& report) {
   auto text = fmt::format("{} finished, {} handed back, {} still running", report.finished,
                           report.handed_back.size(), report.still_running.size());
+  if (report.coroutines > 0) text += fmt::format(", {} coroutines not ended", report.coroutines);
   const char* separator = ": ";
   for (const RunningJob& job : report.still_running) {
     const std::string_view file = job.where.file_name();

@@ -11,6 +11,9 @@ namespace {
 constexpr std::uint32_t shared_queue_first =
     61;  // One job in so many: a prime, as it meets no pattern.
 
+// How often the one that watches looks whether a coroutine is left lying by a worker that is long at something else.
+constexpr Duration watch_period = std::chrono::milliseconds(1);
+
 constexpr std::uint32_t claims_per_look = 4;  // At the clock, which costs as much as a small job.
 
 std::int64_t ticks_now() { return now().time_since_epoch().count(); }
@@ -24,16 +27,20 @@ class PoolCore::WorkTurn final : public Turnstile::Turn {
 
   bool attempt() override {
     worker_.begin_to_look();
-    if (pool_.excess_.load(seq_cst) > 0 || pool_.has_ended()) return true;
+    if (pool_.has_ended()) {
+      return pool_.has_left() || pool_.find_any_coroutine(worker_, work_) || pool_.needs_watching();
+    }
+    if (pool_.excess_.load(seq_cst) > 0) return true;
     if (pool_.quiet_.load(acquire)) return true;  // Pairs with quiet_down().
     if (pool_.find(worker_, work_)) return true;
+    if (pool_.needs_watching()) return true;
     worker_.found_nothing();
     if (!pool_.queue_.is_closed() || !pool_.is_quiet()) return false;
     worker_.begin_to_look();
     pool_.quiet_down();
     return true;
   }
-  bool is_ready() const override { return pool_.has_work(); }
+  bool is_ready() const override { return pool_.has_work() || pool_.needs_watching(); }
   std::uint64_t position() const override { return 0; }  // Workers are not owed turns.
 
  private:
@@ -55,7 +62,7 @@ bool PoolCore::is_quiet() const {
     return sum;
   };
   const auto first = look();
-  return first && !has_work() && look() == first;
+  return first && !has_work() && coroutines_.load(seq_cst) == 0 && look() == first;
 }
 
 void PoolCore::work(Worker& worker) {
@@ -64,10 +71,11 @@ void PoolCore::work(Worker& worker) {
   name_this_thread(fmt::format("{} {}", prefix_, worker.number + 1));
   worker.busy_since.store(ticks_now(), relaxed);
   Work work;
-  while (!has_ended() && (excess_.load(relaxed) == 0 || step_aside(worker))) {
-    if (find(worker, work) || wait_for_work(worker, work)) {
+  while (!has_left() && (has_ended() || excess_.load(relaxed) == 0 || step_aside(worker))) {
+    const bool found = has_ended() ? find_any_coroutine(worker, work) : find(worker, work);
+    if (found || wait_for_work(worker, work)) {
       run_found(worker, work);
-    } else if (has_ended() || quiet_.load(acquire)) {
+    } else if (quiet_.load(acquire)) {
       break;
     }
   }
@@ -82,16 +90,32 @@ bool PoolCore::wait_for_work(Worker& worker, Work& work) {
   note_arrivals(at);
   worker.busy.store(worker.busy.load(relaxed) + at.time_since_epoch().count() - began, relaxed);
   worker.busy_since.store(0, relaxed);
+  const bool watches = needs_watching() && !is_watched_.exchange(true, acq_rel);
   WorkTurn turn(*this, worker, work);
-  static_cast<void>(
-      idle_.wait(turn, {}, {.operation = "work", .where = std::source_location::current()}));
+  const WaitSite site{.operation = "work", .where = std::source_location::current()};
+  int looks_in_vain = 0;
+  while (idle_.wait(turn, {.deadline = watches ? within(watch_period) : Deadline()}, site)) {
+    // Only one that watches times out. It stays as long as there is something to watch.
+    if (take_left_lying(work)) break;
+    looks_in_vain = someone_has_next_up() ? 0 : looks_in_vain + 1;
+    if (looks_in_vain == 2) break;
+  }
+  if (watches) {
+    is_watched_.store(false, seq_cst);
+    if (needs_watching()) tell_workers();  // It has found a job: another is to watch now.
+  }
   worker.busy_since.store(ticks_now(), relaxed);
-  return work.job || work.join != nullptr || work.timer != nullptr;
+  return work.job || work.join != nullptr || work.timer != nullptr || work.coroutine != nullptr;
 }
 
 bool PoolCore::find(Worker& worker, Work& work) {
-  const bool shared_first = ++worker.ticks % shared_queue_first == 0;
+  const std::uint32_t tick = worker.ticks.load(relaxed) + 1;
+  worker.ticks.store(tick, relaxed);  // One writer.
+  const bool shared_first = tick % shared_queue_first == 0;
+  const bool waiting_first = tick % shared_queue_first == shared_queue_first / 2;
+  if (waiting_first && find_waiting_coroutine(work)) return true;
   if (!shared_first) {
+    if (find_coroutine(worker, work)) return true;
     if (timers_->has_due() && (work.timer = timers_->take_due()) != nullptr) return true;
     if (worker.local.take(work.job)) return true;
   }
@@ -101,6 +125,7 @@ bool PoolCore::find(Worker& worker, Work& work) {
   if (shared_first) {
     if (timers_->has_due() && (work.timer = timers_->take_due()) != nullptr) return true;
     if (worker.local.take(work.job)) return true;
+    if (find_coroutine(worker, work)) return true;
   }
   return steal(worker, work);
 }
@@ -141,21 +166,28 @@ bool PoolCore::steal(Worker& worker, Work& work) {
       return true;
     }
     if (!victim.local.is_empty() && victim.local.take(work.job)) return true;
+    if ((work.coroutine = victim.ready.take()) != nullptr) return true;
   }
   return false;
 }
 
 bool PoolCore::has_work() const {
-  if (!queue_.is_empty() || timers_->has_due()) return true;
+  if (!queue_.is_empty() || timers_->has_due() || !ready_.is_empty()) return true;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     const Worker& each = workers_[i];
-    if (!each.claimed.is_empty() || !each.local.is_empty() || !each.joins.is_empty()) return true;
+    if (!each.claimed.is_empty() || !each.local.is_empty() || !each.joins.is_empty() ||
+        !each.ready.is_empty()) {
+      return true;
+    }
   }
   return false;
 }
 
 void PoolCore::run_found(Worker& worker, Work& work) {
-  if (work.join != nullptr) {
+  if (work.coroutine != nullptr) {
+    Runnable& coroutine = *std::exchange(work.coroutine, nullptr);
+    coroutine.run(coroutine);
+  } else if (work.join != nullptr) {
     std::exchange(work.join, nullptr)->run_stolen(worker);
   } else if (work.timer != nullptr) {
     run_timer(worker, *std::exchange(work.timer, nullptr));
@@ -182,7 +214,7 @@ class Running {
   Running(Worker& worker, const std::source_location& where)
       : worker_(worker), before_(worker.running.load(relaxed)) {
     worker_.running.store(where, relaxed);
-    ++worker_.nested;
+    if (worker_.nested++ > 0) nobodys_.emplace(nullptr);
   }
   ~Running() {
     --worker_.nested;
@@ -194,6 +226,7 @@ class Running {
  private:
   Worker& worker_;
   const std::source_location before_;
+  std::optional<AmbientHere> nobodys_;  // On top of another job: that one's scope is not its own.
 };
 }  // namespace
 

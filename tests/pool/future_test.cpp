@@ -148,8 +148,8 @@ TEST_F(FutureTest, AJobHelpsWithTheBeginningOfTheChainItWaitsFor) {
 }
 
 TEST_F(FutureTest, OfAJobThatIsHandedBackWaitsForWhoeverHasIt) {
-  WorkerPool single{{.workers = 1, .capacity = 10}};
   Event entered;
+  WorkerPool single{{.workers = 1, .capacity = 10}};
   ASSERT_TRUE(single.post([&](std::stop_token stop) {
     entered.set();
     Event stopped;

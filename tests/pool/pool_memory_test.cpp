@@ -37,9 +37,9 @@ TEST(PoolMemory, SmallJobsAllocateNothing) {
 }
 
 TEST(PoolMemory, JobsOfJobsAllocateNothingEither) {
-  WorkerPool pool{{.workers = 2, .capacity = 10}};
   std::atomic<int> ran = 0;
   std::atomic<long> during = -1;
+  WorkerPool pool{{.workers = 2, .capacity = 10}};
   const auto post_many = [&] {
     const auto before = tests::allocations_of_all.load();
     for (int i = 0; i < 10'000; ++i) EXPECT_TRUE(pool.post([&] { ++ran; }));

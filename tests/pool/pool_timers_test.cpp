@@ -244,8 +244,8 @@ TEST_F(PoolTimersTest, APeriodWithoutEndRunsOnce) {
 
 // On the real clock: each of many fires once, or was cancelled in time, never both.
 TEST(PoolTimersStress, EachRunsOnceOrWasCancelled) {
-  WorkerPool pool{{.workers = 2, .capacity = 10}};
   std::atomic<int> ran = 0;
+  WorkerPool pool{{.workers = 2, .capacity = 10}};
   int cancelled = 0;
   constexpr int rounds = 3000;
   for (int i = 0; i < rounds; ++i) {

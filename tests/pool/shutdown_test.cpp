@@ -69,9 +69,9 @@ TEST(PoolShutdown, HandsBackWhatHasNotBegunByTheDeadline) {
 }
 
 TEST(PoolShutdown, AnInterruptAsksRunningJobsToStop) {
-  WorkerPool pool{{.workers = 2, .capacity = 10}};
   Latch running{{.count = 2}};
   std::atomic<int> stopped = 0;
+  WorkerPool pool{{.workers = 2, .capacity = 10}};
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(pool.post([&](std::stop_token stop) {
       running.count_down();
@@ -90,8 +90,8 @@ TEST(PoolShutdown, AnInterruptAsksRunningJobsToStop) {
 
 TEST(PoolShutdown, FirstWaitsThenInterrupts) {
   testing::ManualClock clock;
-  WorkerPool pool{{.workers = 1, .capacity = 10}};
   Event running;
+  WorkerPool pool{{.workers = 1, .capacity = 10}};
   ASSERT_TRUE(pool.post([&](std::stop_token stop) {
     running.set();
     Event never;
@@ -111,8 +111,8 @@ TEST(PoolShutdown, FirstWaitsThenInterrupts) {
 TEST(PoolShutdown, AnInterruptBeginsNoJob) {
   for (int round = 0; round < 20; ++round) {
     std::atomic<int> begun = 0;
-    WorkerPool pool{{.workers = 4, .capacity = 1000}};
     Latch running{{.count = 4}};
+    WorkerPool pool{{.workers = 4, .capacity = 1000}};
     for (int i = 0; i < 4; ++i) {
       ASSERT_TRUE(pool.post([&](std::stop_token stop) {
         running.count_down();
@@ -183,8 +183,8 @@ TEST(PoolShutdown, HappensOnce) {
 }
 
 TEST(PoolShutdown, ASecondCallWaitsForWhatWasLeftRunning) {
-  WorkerPool pool{{.workers = 1, .capacity = 10}};
   Event entered;
+  WorkerPool pool{{.workers = 1, .capacity = 10}};
   ASSERT_TRUE(pool.post([&](std::stop_token stop) {
     entered.set();
     Event never;

@@ -1,4 +1,4 @@
-#include "handoff/detail/pool/timer_service.hpp"
+#include "handoff/detail/core/timer_service.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

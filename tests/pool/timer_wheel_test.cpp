@@ -1,4 +1,4 @@
-#include "handoff/detail/pool/timer_wheel.hpp"
+#include "handoff/detail/core/timer_wheel.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -24,8 +24,8 @@ using namespace std::chrono_literals;
 using testing::eventually;
 
 TEST(NestedJobs, AJobMayHandInMoreThanTheQueueHolds) {
-  WorkerPool pool{{.workers = 1, .capacity = 1}};
   std::atomic<int> ran = 0;
+  WorkerPool pool{{.workers = 1, .capacity = 1}};
   ASSERT_TRUE(pool.submit([&] {
                     for (int i = 0; i < 10'000; ++i) EXPECT_TRUE(pool.post([&] { ++ran; }));
                   })
@@ -36,8 +36,8 @@ TEST(NestedJobs, AJobMayHandInMoreThanTheQueueHolds) {
 }
 
 TEST(NestedJobs, NeitherDeadlockNorGrowWhenEachHandsInTwo) {
-  WorkerPool pool{{.workers = 1, .capacity = 1}};
   std::atomic<int> ran = 0;
+  WorkerPool pool{{.workers = 1, .capacity = 1}};
   std::function<void(int)> tree = [&](int depth) {
     ++ran;
     if (depth == 0) return;
@@ -51,8 +51,8 @@ TEST(NestedJobs, NeitherDeadlockNorGrowWhenEachHandsInTwo) {
 
 // A job that always hands itself in again must not keep others from running, nor the stack from ending.
 TEST(NestedJobs, OneThatRepeatsItselfForEverStarvesNobody) {
-  WorkerPool pool{{.workers = 1, .capacity = 10}};
   std::atomic<bool> enough = false;
+  WorkerPool pool{{.workers = 1, .capacity = 10}};
   std::function<void()> again = [&] {
     if (enough) return;
     EXPECT_TRUE(pool.post([&] { again(); }));
@@ -116,8 +116,8 @@ TEST(WaitingJobs, DeeperThanThatSparesComeIn) {
 }
 
 TEST(WaitingJobs, AJobWaitsForOneThatWasHandedInFromOutside) {
-  WorkerPool pool{{.workers = 1, .capacity = 10, .spares = 0}};
   Event go;
+  WorkerPool pool{{.workers = 1, .capacity = 10, .spares = 0}};
   auto first = pool.submit([&] { return go.wait().has_value(); });
   auto second = pool.submit([] { return 2; });
   auto waits_for_second = pool.submit([&] { return *second->get() + 1; });
@@ -128,8 +128,8 @@ TEST(WaitingJobs, AJobWaitsForOneThatWasHandedInFromOutside) {
 
 // Every worker waits for something that only another job can bring.
 TEST(WaitingJobs, BlockingBringsInASpare) {
-  WorkerPool pool{{.workers = 2, .capacity = 10, .spares = 2}};
   BlockingQueue<int> answers{{.capacity = 2}};
+  WorkerPool pool{{.workers = 2, .capacity = 10, .spares = 2}};
   std::vector<Future<int>> consumers;
   for (int i = 0; i < 2; ++i) {
     consumers.push_back(
@@ -160,9 +160,9 @@ TEST(WaitingJobs, ASpareIsUsedAgain) {
 
 TEST(WaitingJobs, NeverRunsAnUnrelatedJobOnTheStackOfOneThatWaits) {
   // `first` waits for `second`, which runs elsewhere; meanwhile a third job comes. It must not run on first's stack.
-  WorkerPool pool{{.workers = 2, .capacity = 10, .spares = 2}};
   Event second_runs;
   Event let_second_end;
+  WorkerPool pool{{.workers = 2, .capacity = 10, .spares = 2}};
   std::thread::id first_thread;
   std::thread::id third_thread;
   auto second = pool.submit([&] {
@@ -186,8 +186,8 @@ TEST(WaitingJobs, SaysThatNoWorkerIsLeft) {
   auto handler = on_lock_problem([&](const LockProblem& problem) { problems.push_back(problem); });
   {
     // Two jobs that wait for each other's future, by way of a third each that cannot begin.
-    WorkerPool pool{{.workers = 1, .capacity = 10, .name = "tight", .spares = 0}};
     std::stop_source stop;
+    WorkerPool pool{{.workers = 1, .capacity = 10, .name = "tight", .spares = 0}};
     Future<int> later;
     Event handed_over;
     auto waits_for_itself = pool.submit([&] {
@@ -237,8 +237,8 @@ TEST(WaitingJobs, ABoundThatIsHitIsLoggedEvenIfItIsNoDeadlock) {
   std::vector<std::string> lines;
   auto before = set_log([&](std::string_view line) { lines.emplace_back(line); });
   {
-    WorkerPool pool{{.workers = 1, .capacity = 10, .name = "tight", .spares = 0}};
     Event done;
+    WorkerPool pool{{.workers = 1, .capacity = 10, .name = "tight", .spares = 0}};
     auto waits =
         pool.submit([&] { return pool.blocking([&] { return done.wait().has_value(); }); });
     eventually([&] { return pool.stats().spare_limit_hits == 1; });
@@ -273,8 +273,8 @@ TEST(ForkJoin, RunsBothAtOnceIfAWorkerIsFree) {
 }
 
 TEST(ForkJoin, ThrowsWhatOneOfThemThrewAfterBothHaveEnded) {
-  WorkerPool pool{{.workers = 2, .capacity = 1}};
   std::atomic<int> ended = 0;
+  WorkerPool pool{{.workers = 2, .capacity = 1}};
   EXPECT_THROW(pool.fork_join(
                    [&] {
                      ++ended;
@@ -315,9 +315,9 @@ TEST(ForkJoin, OneThatIsHandedBackRunsAnywhere) {
 }
 
 TEST(ForkJoin, AThiefThatIsSlowIsWaitedForWithoutBurningTheCore) {
-  WorkerPool pool{{.workers = 2, .capacity = 10, .spares = 1}};
   Event stolen;
   Event go_on;
+  WorkerPool pool{{.workers = 2, .capacity = 10, .spares = 1}};
   auto joined = pool.submit([&] {
     pool.fork_join([&] { (void)stolen.wait(); },
                    [&] {

@@ -35,8 +35,8 @@ struct Gate {
 };
 
 TEST(WorkerPool, RunsWhatIsPosted) {
-  WorkerPool pool{{.workers = 2, .capacity = 10}};
   std::atomic<int> ran = 0;
+  WorkerPool pool{{.workers = 2, .capacity = 10}};
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(pool.post([&] { ++ran; }));
   const auto report = pool.shutdown(finish_within(10s));
   EXPECT_TRUE(report.is_complete());

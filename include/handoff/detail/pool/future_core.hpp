@@ -21,6 +21,7 @@
 #include <optional>
 #include <source_location>
 #include <stop_token>
+#include <utility>
 
 #include "handoff/detail/core/atomic.hpp"
 #include "handoff/detail/core/primitive.hpp"
@@ -66,7 +67,8 @@ class FutureCore {
 
   bool is_done() const { return phase_.load(acquire) >= Phase::value; }  // Pairs with finish().
   Phase phase() const { return phase_.load(acquire); }
-  const std::exception_ptr& error() const { return error_; }
+  // Once it is done: what it threw, which is then the caller's alone.
+  std::exception_ptr take_error() { return std::exchange(error_, nullptr); }
   const std::source_location& where() const { return where_; }
   ThreadId runner() const { return runner_.load(relaxed); }  // For people.
   // Whether it has not begun, and only a worker of this pool can begin it; or who runs it. Of a chain: the first of it.
@@ -86,6 +88,13 @@ class FutureCore {
 
   // Waits until it is done. On a worker, does the job itself if nobody has begun it, or brings in a spare worker.
   std::optional<Refusal> wait(const Wait& wait, std::source_location where);
+
+  // For one that is not called but completed, a coroutine's: begin() as run_job() does, complete() once it has ended.
+  bool begin();
+  void complete(std::exception_ptr error);
+  // Stands in line until it is done, for a wait in steps. False if it is.
+  bool stand_in_line(Link& link);
+  WaitList& waiters() { return waiters_; }
 
   // `next` runs when this one is done, on the thread that finishes it, or here and now. It takes over a reference.
   void then_run(FutureCore& next);
@@ -107,7 +116,6 @@ class FutureCore {
   virtual void drop() noexcept = 0;
 
  private:
-  class WaitSubject;
   // What was to run once this one is done, with the reference to it.
   struct Next {
     FutureCore* future = nullptr;

@@ -23,7 +23,7 @@ class FutureState : public FutureCore {
  public:
   // Once it is done: moves the result out, or throws what the job threw.
   std::expected<R, Refusal> take() {
-    if (phase() == Phase::error) std::rethrow_exception(error());
+    if (phase() == Phase::error) std::rethrow_exception(this->take_error());
     if (phase() == Phase::never) return std::unexpected(Refusal::closed);
     if constexpr (std::is_void_v<R>) {
       return {};
@@ -35,6 +35,8 @@ class FutureState : public FutureCore {
  protected:
   using FutureCore::FutureCore;
   using Kept = std::conditional_t<std::is_void_v<R>, std::monostate, R>;
+
+  void keep(Kept&& result) { result_.emplace(std::move(result)); }
 
   template <typename F>
   void keep_result_of(F& f, const std::stop_token& stop) {

@@ -1,6 +1,6 @@
 // What a WorkerPool is behind its templates: the shared queue, the workers and how many of them there are, the shutdown.
 //
-// Where a worker looks for work, in this order: timers that are due, jobs its own jobs have handed in, jobs it has claimed,
+// Where a worker looks for work, in this order: coroutines its own have made ready, timers that are due, jobs its own jobs have handed in, jobs it has claimed,
 // the shared queue, other workers. One time in 61 the shared queue goes first, so that jobs which keep handing in
 // others cannot starve it.
 //
@@ -50,11 +50,12 @@ struct PoolOptions {
   std::size_t workers;                   // Jobs that run at once. From 1 to 1024.
   std::size_t capacity;                  // Jobs accepted and not begun. At least 1.
   WhenFull when_full = WhenFull::block;  // What submit() and post() do when there is no room.
-  std::string_view name = {};     // How waits(), snapshot() and the threads are called; copied.
-  std::size_t spares = 64;        // Threads that may come in for workers that wait. Up to 3072.
-  Rate rate = {.per_second = 0};  // Jobs from outside begun per second; 0: as fast as it goes.
-  std::size_t rate_burst = 1;     // How many of them may begin at once after a pause.
-  std::size_t timers = 1 << 20;   // after(), at() and every() armed at a time.
+  std::string_view name = {};        // How waits(), snapshot() and the threads are called; copied.
+  std::size_t spares = 64;           // Threads that may come in for workers that wait. Up to 3072.
+  Rate rate = {.per_second = 0};     // Jobs from outside begun per second; 0: as fast as it goes.
+  std::size_t rate_burst = 1;        // How many of them may begin at once after a pause.
+  std::size_t timers = 1 << 20;      // after(), at() and every() armed at a time.
+  std::size_t coroutines = 1 << 22;  // Coroutines begun and not ended.
 };
 
 // What the pool tells its owner. Called on a worker, or where a job is dropped; without a lock, from several threads at
@@ -85,6 +86,7 @@ struct PoolStats {
   std::uint64_t refused = 0;
   std::uint64_t dropped = 0;           // By drop_newest and drop_oldest.
   std::size_t timers = 0;              // Armed.
+  std::size_t coroutines = 0;          // Begun and not ended: running, ready or suspended.
   std::uint64_t spare_limit_hits = 0;  // Times a worker waited and no spare could come in for it.
 };
 
@@ -97,10 +99,11 @@ struct Work {
   Job job;
   JoinTask* join = nullptr;
   TimerNode* timer = nullptr;
+  Runnable* coroutine = nullptr;
   bool is_from_outside = false;  // The job, if there is one.
 };
 
-class PoolCore final : public Primitive {
+class PoolCore final : public Primitive, public Executor {
  public:
   static constexpr std::size_t most_workers = 1024;
   static constexpr std::size_t most_spares = 3072;
@@ -149,6 +152,15 @@ class PoolCore final : public Primitive {
 
   void job_failed(Worker& worker, const std::source_location& where);
 
+  // -- For coroutines (pool_coroutines.cpp) ------------------------------------------------------
+
+  // Counts a coroutine in, or refuses: there are as many as may be (`full`), or the pool has ended (`closed`).
+  std::optional<Refusal> begin_coroutine();
+  void end_coroutine();
+  void run_soon(Runnable& runnable) noexcept override;
+  std::string_view executor_name() const override { return prefix_; }
+  PoolCore* as_pool() override { return this; }
+
   std::optional<Advice> advice(const AdviceQuestion& question) const;
 
  private:
@@ -184,6 +196,17 @@ class PoolCore final : public Primitive {
   bool wait_for_permit(Job& job);
   void run_timer(Worker& worker, TimerNode& node);
   void run_found(Worker& worker, Work& work);
+  bool find_coroutine(Worker& worker, Work& work);
+  bool find_waiting_coroutine(Work& work);
+  bool find_any_coroutine(Worker& worker, Work& work);
+  bool someone_has_next_up() const;
+  bool needs_watching() const { return !is_watched_.load(seq_cst) && someone_has_next_up(); }
+  bool take_left_lying(Work& work);
+  void leave_next_up_to_others(Worker& worker);
+  bool has_left() const {
+    // After an interrupt coroutines are still run: they find that they are stopped, and end.
+    return has_ended() && coroutines_.load(seq_cst) == 0;
+  }
   bool is_quiet() const;
 
   // -- The crew (crew.cpp) -----------------------------------------------------------------------
@@ -232,6 +255,11 @@ class PoolCore final : public Primitive {
   ArrivalMeter arrivals_;
   atomic<std::uint64_t> refused_{0};
   atomic<std::uint64_t> ran_early_{0};  // Jobs found to have been run by who waited for them.
+
+  ReadyList ready_;  // Coroutines made ready by other threads.
+  const std::size_t most_coroutines_;
+  atomic<std::size_t> coroutines_{0};
+  atomic<bool> is_watched_{false};  // One idle worker looks after those that may be left lying.
 
   atomic<bool> ended_{false};      // Leave after the job in hand.
   atomic<bool> quiet_{false};      // All work is done, and no more can come.

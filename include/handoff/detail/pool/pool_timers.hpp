@@ -18,8 +18,8 @@
 
 #include "handoff/detail/core/atomic.hpp"
 #include "handoff/detail/core/small_lock.hpp"
+#include "handoff/detail/core/timer_service.hpp"
 #include "handoff/detail/pool/job_maker.hpp"
-#include "handoff/detail/pool/timer_service.hpp"
 #include "handoff/job.hpp"
 #include "handoff/refusal.hpp"
 

@@ -14,6 +14,7 @@
 #include "handoff/detail/pool/future_memory.hpp"
 #include "handoff/detail/pool/job_ring.hpp"
 #include "handoff/detail/pool/join_deque.hpp"
+#include "handoff/detail/pool/ready_list.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
@@ -37,8 +38,14 @@ struct Worker {
   JobRing<local_size> local;
   JoinDeque joins;
 
+  // Coroutines that were made ready by what this worker ran. The last of them goes next, while all it needs is in the
+  // cache; others take it only if it has been left lying (see PoolCore::take_left_lying). The rest may be stolen.
+  atomic<Runnable*> next_up{nullptr};
+  ReadyList ready;
+
   // -- The thread's own --------------------------------------------------------------------------
-  std::uint32_t ticks = 0;   // Jobs started; now and then the shared queue goes first.
+  // Times it looked for work; now and then the shared queue goes first. Others see by it that the worker gets on.
+  atomic<std::uint32_t> ticks{0};
   std::uint32_t claims = 0;  // From the shared queue.
   int nested = 0;
   std::uint32_t random = 0x9e3779b9;
@@ -58,7 +65,8 @@ struct Worker {
   // What it waits for inside a job, if that is a future without a deadline. Guarded by the crew's lock.
   FutureCore* awaited = nullptr;
   int blocked_depth = 0;
-  bool is_leaving = false;  // Counted out already.
+  bool is_leaving = false;       // Counted out already.
+  std::uint32_t ticks_seen = 0;  // By the worker that watches: see PoolCore::take_left_lying().
 
   // Sequentially consistent, as is_quiet() compares what several workers have done. Written by the worker alone.
   void begin_to_look() { activity.store((activity.load(relaxed) / 2 + 1) * 2, seq_cst); }
