@@ -31,7 +31,14 @@ ALL = [
     Contender("java_thread_pool", "Java ThreadPoolExecutor, bounded", "Java TPE", "peer", java_class="ThreadPool"),
     Contender("java_fork_join", "Java ForkJoinPool, unbounded", "Java FJP", "peer", java_class="ForkJoin"),
     Contender("go_channel_pool", "Go, goroutines on a channel", "Go channel", "peer"),
-    Contender("goroutines", "Go, a goroutine a job, unbounded", "goroutines", "peer"),
+    Contender("goroutines", "Go, a goroutine each, unbounded", "goroutines", "peer"),
+    Contender("handoff_threads", "handoff (threads)", "handoff", "ours"),
+    Contender("handoff_channels", "handoff (channels)", "handoff", "ours"),
+    Contender("asio_channel", "Boost.Asio experimental channel", "Asio", "peer"),
+    Contender("asio_awaitable", "Boost.Asio awaitable", "Asio", "peer"),
+    Contender("boost_fiber_channel", "Boost.Fiber channel", "Boost.Fiber", "peer"),
+    Contender("boost_fibers", "Boost.Fiber", "Boost.Fiber", "peer"),
+    Contender("go_threads", "Go channel, locked to threads", "Go threads", "peer"),
     Contender("asio_timer", "Boost.Asio steady_timer", "Asio", "peer"),
     Contender("java_scheduled", "Java ScheduledThreadPoolExecutor", "Java", "peer", java_class="Scheduled"),
     Contender("go_after_func", "Go time.AfterFunc", "Go", "peer"),
@@ -46,4 +53,7 @@ QUEUES = ["handoff", "handoff_stop_deadline", "tbb", "moodycamel", "boost_sync",
           "mutex_two_cv", "go", "java"]
 POOLS = ["handoff", "tbb_task_group", "asio_pool", "java_thread_pool", "java_fork_join", "go_channel_pool",
          "goroutines"]
+COROUTINE_CHANNELS = ["handoff", "asio_channel", "boost_fiber_channel", "go"]
+THREAD_CHANNELS = ["handoff_threads", "boost_fiber_channel", "go_threads"]
+CHANNELS = ["handoff", "handoff_threads", "asio_channel", "boost_fiber_channel", "go", "go_threads"]
 ANTI_PATTERNS = ["busy_wait", "sleep_poll"]

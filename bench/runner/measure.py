@@ -88,7 +88,7 @@ class Results:
 
 def _programs_of(workload, shape, options):
     """Pairs of a program's name and the contenders whose results it prints."""
-    chosen = [name for name in workload.contenders if name in options.contender]
+    chosen = [name for name in workload.contenders if name in options.contender and shape.has(name)]
     if shape.shared_program:
         return [(shape.shared_program, chosen)] if chosen else []
     return [(name, [name]) for name in chosen]

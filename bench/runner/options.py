@@ -10,7 +10,7 @@ DEFAULT_ROUNDS = 5
 
 EXAMPLES = """\
 examples:
-  bench/run                                          everything; takes about ten minutes
+  bench/run                                          everything; takes about a quarter of an hour
   bench/run --quick                                  a smoke test: small N, one round, no meaningful numbers
   bench/run --only queue_throughput --rounds 9       one question, more carefully
   bench/run --only wake_latency --contender handoff --contender go
@@ -64,7 +64,7 @@ def parse(arguments):
         parser.error(f"no such contender there: {', '.join(options.contender)}; {allowed}")
     if options.json not in (None, "-"):
         try:
-            open(options.json, "a", encoding="utf-8").close()  # Rather now than after ten minutes.
+            open(options.json, "a", encoding="utf-8").close()  # Rather now than at the end.
         except OSError as error:
             parser.error(f"--json {options.json}: {error.strerror}")
     return options

@@ -51,7 +51,8 @@ def _lines(summary):
             ["bold", None] + [cell["verdict"] if cell and comparison["is_to_peer"] else None for cell in cells]
     to_peer = [comparison for comparison in summary["comparisons"] if comparison["is_to_peer"]]
     if to_peer:
-        yield ["best peer", ""] + [cell["against_short"] if cell else "-" for cell in to_peer[0]["columns"]], \
+        cells = [next(filter(None, column), None) for column in zip(*(each["columns"] for each in to_peer))]
+        yield ["best peer", ""] + [cell["against_short"] if cell else "-" for cell in cells], \
             ["dim"] * (len(summary["columns"]) + 2)
 
 

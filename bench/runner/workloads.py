@@ -13,6 +13,10 @@ class Shape:
     threads: str = ""
     # Set where one program runs all contenders by turns, because the differences are nanoseconds.
     shared_program: str = None
+    only: list = None  # The contenders that can be run this way, if not all can.
+
+    def has(self, contender):
+        return self.only is None or contender in self.only
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,37 @@ def _pool_tables(what, columns):
         Table("CPU time", f"CPU seconds per million {what}", False,
               [Column(title, shape, "cpu_seconds_per_million_jobs") for title, shape in columns]),
     ]
+
+
+_CARRIERS = [("1 worker", {"workers": 1}, contenders.COROUTINE_CHANNELS),
+             ("2 workers", {"workers": 2}, contenders.COROUTINE_CHANNELS),
+             ("threads", {"workers": 2}, contenders.THREAD_CHANNELS)]
+_CHANNEL_SETTING = "8-byte items, N = {items:,} items or as many as fit in {milliseconds} ms"
+_CHANNEL_ARGUMENTS = {"items": 20_000_000, "milliseconds": 300}
+_QUICK_CHANNEL_ARGUMENTS = {"items": 500_000, "milliseconds": 20}
+
+
+def _channel_shapes(threads, *capacities):
+    """By who carries the two sides and by capacity. A pair of a capacity's name and value; None is a rendezvous."""
+    for carriers, arguments, only in _CARRIERS:
+        for name, capacity in capacities:
+            yield Shape(f"{name}, {carriers}" if name else carriers,
+                        {**arguments, "capacity": capacity} if capacity else arguments,
+                        threads={"1 worker": "1", "2 workers": "2"}.get(carriers, threads), only=only)
+
+
+def _channel_workload(name, question, threads, setting, *capacities, without=()):
+    shapes = list(_channel_shapes(threads, *capacities))
+
+    def columns(key):
+        return [Column(shape.name, shape.name, key) for shape in shapes]
+    return Workload(
+        name=name, question=question,
+        contenders=[contender for contender in contenders.CHANNELS if contender not in without],
+        shapes=shapes,
+        tables=[Table("Throughput", "million items/s", True, columns("items_per_us")),
+                Table("CPU time", "CPU seconds per million items", False, columns("cpu_seconds_per_million_items"))],
+        arguments=_CHANNEL_ARGUMENTS, quick_arguments=_QUICK_CHANNEL_ARGUMENTS, setting=setting)
 
 
 _LOCKS = ["mutex", "shared_mutex_write", "shared_mutex_read", "semaphore_last_permit",
@@ -189,5 +224,67 @@ ALL = [
         arguments={"workers": 2, "timers": 1_000_000},
         quick_arguments={"workers": 2, "timers": 20_000},
         setting="N = {timers:,} timers due at random within the hour, all armed, then all cancelled"),
+    _channel_workload(
+        "channel_rendezvous", "How many items a second pass between two who must meet for each of them?", "2",
+        "one sender, one receiver, nothing buffered, " + _CHANNEL_SETTING, ("", None)),
+    _channel_workload(
+        "channel_buffered", "How many items a second does a channel move that buffers a few?", "2",
+        "one sender, one receiver, 1 or 128 items buffered, " + _CHANNEL_SETTING, ("1", 1), ("128", 128)),
+    _channel_workload(
+        "channel_select", "How many items a second does one receiver take that selects among four channels?", "5",
+        "four senders, 0 or 128 items buffered for each, " + _CHANNEL_SETTING, ("0", None), ("128", 128),
+        without=["boost_fiber_channel"]),  # It has no select.
+    Workload(
+        name="spawn_join",
+        question="How long does it take to spawn a million coroutines and to wait for all of them?",
+        contenders=["handoff", "handoff_channels", "asio_awaitable", "boost_fibers", "goroutines"],
+        shapes=[Shape("flat", threads="2 workers",
+                      only=["handoff", "asio_awaitable", "boost_fibers", "goroutines"]),
+                Shape("skynet", {"skynet": 1}, threads="2 workers",
+                      only=["handoff", "handoff_channels", "asio_awaitable", "goroutines"])],
+        tables=[
+            Table("Throughput", "million coroutines/s", True,
+                  [Column("one spawns all", "flat", "jobs_per_us"), Column("skynet", "skynet", "jobs_per_us")]),
+            Table("Time", "seconds per million, skynet: seconds", False,
+                  [Column("one spawns all", "flat", "seconds_per_million_jobs"),
+                   Column("skynet", "skynet", "seconds")]),
+            Table("CPU time", "CPU seconds per million", False,
+                  [Column("one spawns all", "flat", "cpu_seconds_per_million_jobs"),
+                   Column("skynet", "skynet", "cpu_seconds_per_million_jobs")]),
+        ],
+        arguments={"workers": 2, "coroutines": 1_000_000},
+        quick_arguments={"workers": 2, "coroutines": 10_000},
+        setting="N = {coroutines:,} coroutines that do nothing; skynet: as many leaves of a tree in which each node has ten "
+                "children and adds up what they give it"),
+    Workload(
+        name="coroutine_memory",
+        question="What does a coroutine cost in memory while it waits to receive?",
+        contenders=["handoff", "asio_awaitable", "boost_fibers", "goroutines"],
+        shapes=[Shape("channel", threads="2 workers"),
+                Shape("queue", {"queue": 1}, threads="2 workers", only=["handoff"])],
+        tables=[
+            Table("Resident memory", "bytes per coroutine", False,
+                  [Column("channel", "channel", "bytes_per_coroutine"),
+                   Column("queue", "queue", "bytes_per_coroutine")]),
+            Table("Beyond the smallest frame the compiler can make of it", "bytes per coroutine", False,
+                  [Column("channel", "channel", "bytes_beyond_frame"),
+                   Column("queue", "queue", "bytes_beyond_frame")]),
+        ],
+        arguments={"workers": 2, "coroutines": 100_000},
+        quick_arguments={"workers": 2, "coroutines": 5_000},
+        setting="N = {coroutines:,} coroutines that wait to receive from one channel, or to take from one queue",
+        most_rounds=3),
+    Workload(
+        name="coroutine_switch",
+        question="What does it cost to go from one coroutine to another, and to await one that does not wait?",
+        contenders=["handoff", "asio_awaitable", "boost_fibers", "goroutines"],
+        shapes=[Shape("switch", threads="1"),
+                Shape("call", {"calls": 1}, threads="1", only=["handoff", "asio_awaitable"])],
+        tables=[Table("Each of many", "ns", False,
+                      [Column("switch", "switch", "ns_each"), Column("awaited call", "call", "ns_each")])],
+        arguments={"switches": 2_000_000},
+        quick_arguments={"switches": 50_000},
+        setting="two coroutines by turns on one thread (handoff: two semaphores; the others yield), N = {switches:,} turns; "
+                "N calls of a coroutine that returns a number"),
 ]
 BY_NAME = {workload.name: workload for workload in ALL}

@@ -19,6 +19,7 @@ class JobStopwatch {
     line.add("jobs", jobs);
     line.add("seconds", seconds_);
     line.add("jobs_per_us", millions / seconds_);
+    line.add("seconds_per_million_jobs", seconds_ / millions);
     line.add("cpu_seconds_per_million_jobs", usage_.cpu_seconds / millions);
     line.print();
   }

@@ -31,6 +31,7 @@ func (watch *JobStopwatch) PrintRate(jobs uint64) {
 		"jobs":                         jobs,
 		"seconds":                      watch.seconds,
 		"jobs_per_us":                  millions / watch.seconds,
+		"seconds_per_million_jobs":     watch.seconds / millions,
 		"cpu_seconds_per_million_jobs": watch.usage.CPUSeconds / millions,
 	})
 }

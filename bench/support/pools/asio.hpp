@@ -3,16 +3,12 @@
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <boost/version.hpp>
 #include <utility>
 
+#include "../boost_version.hpp"
 #include "contender.hpp"
 
 namespace bench {
-
-inline std::string boost_version() {
-  return std::to_string(BOOST_VERSION / 100000) + "." + std::to_string(BOOST_VERSION / 100 % 1000);
-}
 
 class AsioPool {
  public:

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <boost/fiber/buffered_channel.hpp>
-#include <boost/version.hpp>
 
+#include "../boost_version.hpp"
 #include "contender.hpp"
 
 namespace bench {
@@ -23,10 +23,7 @@ class BoostFiberQueue {
 
   void finish(std::size_t /*consumers*/) { channel_.close(); }
 
-  static std::string version() {
-    return std::to_string(BOOST_VERSION / 100000) + "." +
-           std::to_string(BOOST_VERSION / 100 % 1000);
-  }
+  static std::string version() { return boost_version(); }
 
  private:
   boost::fibers::buffered_channel<std::uint64_t> channel_;

@@ -1,0 +1,16 @@
+// How many items a second does a channel move that buffers `--capacity` of them?
+//
+// One sender, one receiver, 8-byte items, until `--items` are sent or `--milliseconds` have passed. `--workers` threads
+// carry the coroutines. See ../support/channels/flow.hpp.
+#pragma once
+
+#include "../support/channels/flow.hpp"
+
+namespace bench {
+
+template <ContenderChannels Channels>
+int channel_buffered(int argc, char** argv) {
+  return measure_flow<Channels>(1, argc, argv);
+}
+
+}  // namespace bench

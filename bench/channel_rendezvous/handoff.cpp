@@ -1,0 +1,8 @@
+// handoff::Channel between coroutines.
+#include "../support/channels/handoff.hpp"
+
+#include "workload.hpp"
+
+int main(int argc, char** argv) {
+  return bench::channel_rendezvous<bench::HandoffChannels>(argc, argv);
+}
