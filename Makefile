@@ -34,7 +34,7 @@ tsan: deps ## The concurrent tests under ThreadSanitizer
 asan: deps ## All tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/test asan
 
-clang: deps ## Compile everything with clang 19; no warnings allowed
+clang: deps ## All tests as clang 19 builds them, under its sanitizers; no warnings allowed
 	@tools/test clang
 
 package: build ## Use the library from outside, in every way we promise
