@@ -321,6 +321,12 @@ TEST(AsyncQueue, CloseReachesTheSuspended) {
 
 // -- Moves that throw -----------------------------------------------------------------------------
 
+// Until what the only worker has begun is suspended: one that counts as waiting may still be having its last look, and overtake
+// the first.
+void await_suspended(WorkerPool& pool) {
+  pool.submit([] {}).value().get().value();
+}
+
 TEST(AsyncQueueThrowing, ATakeThatIsSuspendedThrowsAtItsCoAwait) {
   BlockingQueue<MoveProbe> queue{{.capacity = 2}};
   const auto take = [&]() -> Lazy<int> {
@@ -338,6 +344,7 @@ TEST(AsyncQueueThrowing, ATakeThatIsSuspendedThrowsAtItsCoAwait) {
   auto second = spawn(pool, take());
   ASSERT_TRUE(second);
   eventually([&] { return queue.stats().waiting_consumers == 2; });
+  await_suspended(pool);
   ASSERT_TRUE(queue.put(throwing_after(1)));  // In, and not out again.
   EXPECT_EQ(first->get(), -2);
   EXPECT_EQ(queue.size(), 0u) << "it counts as taken";
@@ -364,6 +371,7 @@ TEST(AsyncQueueThrowing, APutThatIsSuspendedThrowsAtItsCoAwait) {
   auto second = spawn(pool, put(-1, 6));
   ASSERT_TRUE(second);
   eventually([&] { return queue.stats().waiting_producers == 2; });
+  await_suspended(pool);
   EXPECT_EQ(queue.take().value().value, 0);
   EXPECT_EQ(first->get(), 5);
   EXPECT_EQ(second->get(), -1) << "the room was passed on";
