@@ -80,6 +80,7 @@ inline std::size_t bare_frame_bytes() {
 
 // -- The measurement ------------------------------------------------------------------------------
 
+// No contender can say that a coroutine waits, only that it has begun: after that it has a few instructions to go.
 inline void wait_until_all_wait(std::uint64_t coroutines) {
   while (JobCounts::total().spawned < coroutines) {
     std::this_thread::sleep_for(std::chrono::milliseconds{1});

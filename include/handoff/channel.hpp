@@ -201,8 +201,8 @@ class Channel final : private detail::ChannelCore {
   friend Iterator;
 
   // All with the lock held.
-  Tried send_locked(T& item, Wakes& wakes);
-  Tried receive_locked(Landing& landing, Wakes& wakes);
+  [[gnu::always_inline]] Tried send_locked(T& item, Wakes& wakes);
+  [[gnu::always_inline]] Tried receive_locked(Landing& landing, Wakes& wakes);
   [[gnu::noinline]] bool send_to_waiting_locked(T& item, Wakes& wakes);
   [[gnu::noinline]] bool receive_from_waiting_locked(Landing& landing, Wakes& wakes);
   [[gnu::noinline]] void fill_from_waiting_locked(Wakes& wakes);

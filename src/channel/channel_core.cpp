@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 
 #include "handoff/detail/core/coarse_clock.hpp"
@@ -77,8 +78,10 @@ bool ChannelOperation::begin(Waiter& waiter) {
     Wakes wakes;
     SmallGuard guard(core_.lock_);
     if (finish_attempt(attempt_locked(wakes))) return true;
-    receipt_.begin(waiter);
-    is_first = core_.line(side_).push_back_locked(link_, receipt_, coarse_now());
+    std::construct_at(&stay_);
+    stay_.receipt.begin(waiter);
+    stay_.link.cell = cell();
+    is_first = core_.line(side_).push_back_locked(stay_.link, stay_.receipt, coarse_now());
   }
   waiter.arm();
   if (is_first && waiter.coroutine() == nullptr) spin_until_claimed(waiter);
@@ -87,12 +90,12 @@ bool ChannelOperation::begin(Waiter& waiter) {
 
 bool ChannelOperation::go_on(Waiter& waiter, WaitState outcome) {
   if (was_served(waiter, outcome)) {
-    receipt_.await();
-    if (receipt_.is_closed()) refusal_ = Refusal::closed;
+    stay_.receipt.await();
+    if (stay_.receipt.is_closed()) refusal_ = Refusal::closed;
     return true;
   }
   SmallGuard guard(core_.lock_);
-  core_.line(side_).unlink_locked(link_, coarse_now());
+  core_.line(side_).unlink_locked(stay_.link, coarse_now());
   refusal_ = outcome == WaitState::stopped ? Refusal::stopped : Refusal::timed_out;
   return true;
 }

@@ -29,10 +29,12 @@ void Wakes::make_out() {
     Receipt& receipt = *std::exchange(each, each->next_);
     const Unpark unpark = receipt.unpark_;
     const void* const address = &receipt.state_;
-    // Pairs with the acquire in await().
-    const auto before = receipt.state_.exchange(Receipt::made_out, release);
-    if (before == Receipt::awaited) [[unlikely]]
+    // Both pair with the acquire in await().
+    if (unpark.is_for_coroutine()) {
+      receipt.state_.store(Receipt::made_out, release);  // It cannot await it before it is resumed.
+    } else if (receipt.state_.exchange(Receipt::made_out, release) == Receipt::awaited) [[unlikely]] {
       futex_wake_one(address);
+    }
     unpark();
   }
 }

@@ -101,7 +101,9 @@ struct AsyncWaiter::Limits {
 
 AsyncWaiter::AsyncWaiter(WaitSite site) : Waiter(site, as_coroutine), Runnable(&AsyncWaiter::run) {}
 
-AsyncWaiter::~AsyncWaiter() { disarm(); }
+AsyncWaiter::~AsyncWaiter() {
+  if (has_limits()) disarm();
+}
 
 bool AsyncWaiter::start(PromiseBase& promise, Steps& steps, Deadline deadline, bool heeds_stop) {
   promise_ = &promise;

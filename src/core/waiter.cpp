@@ -15,15 +15,6 @@ atomic<std::uint32_t>& as_word(atomic<WaitState>& state) {
 }
 }  // namespace
 
-Unpark::Unpark(Waiter& waiter)
-    : word_(waiter.coroutine_ == nullptr ? &waiter.state_ : nullptr),
-      waiter_(waiter.coroutine_ == nullptr ? nullptr : &waiter) {}
-
-void Unpark::operator()() const {
-  if (word_ != nullptr) futex_wake_one(word_);
-  if (waiter_ != nullptr) waiter_->coroutine_->resume(*waiter_);
-}
-
 bool Waiter::give_turn(Unpark& unpark) {
   auto seen = WaitState::parked;
   const Unpark mine(
@@ -38,17 +29,6 @@ bool Waiter::give_turn(Unpark& unpark) {
   // The owner may have parked in between; nothing else leads from preparing to parked.
   if (seen != WaitState::parked) return false;
   return give_turn(unpark);
-}
-
-bool Waiter::claim(WaitState outcome, Unpark& unpark) {
-  const Unpark mine(*this);
-  auto seen = state_.load(relaxed);
-  while (seen == WaitState::preparing || seen == WaitState::parked) {
-    if (!state_.compare_exchange_weak(seen, outcome, acq_rel, relaxed)) continue;
-    if (seen == WaitState::parked) unpark = mine;
-    return true;
-  }
-  return false;
 }
 
 bool Waiter::serve(Unpark& unpark) {
@@ -80,24 +60,6 @@ void Waiter::time_out() noexcept {
 void Waiter::stop() noexcept {
   Unpark unpark;
   if (claim(WaitState::stopped, unpark)) unpark();
-}
-
-bool Waiter::is_over(WaitState& outcome) const {
-  if (!has_limits_) return false;
-  if (wait_->stop.stop_requested()) {
-    outcome = WaitState::stopped;
-    return true;
-  }
-  if (wait_->deadline.has_passed()) {
-    outcome = WaitState::timed_out;
-    return true;
-  }
-  return false;
-}
-
-bool Waiter::commit_to_suspend() {
-  auto expected = WaitState::preparing;
-  return state_.compare_exchange_strong(expected, WaitState::parked, acq_rel);
 }
 
 bool Waiter::resume_looking(WaitState from) {

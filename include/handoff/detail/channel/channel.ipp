@@ -11,9 +11,7 @@ template <typename T>
 class Channel<T>::SendOperation final : public detail::ChannelOperation {
  public:
   SendOperation(Channel& channel, T& item)
-      : ChannelOperation(channel, detail::ChannelSide::send, &parcel_),
-        channel_(channel),
-        parcel_(item) {}
+      : ChannelOperation(channel, detail::ChannelSide::send), channel_(channel), parcel_(item) {}
 
   bool ready(const std::stop_token& stop) {
     if (stop.stop_requested()) {
@@ -36,6 +34,7 @@ class Channel<T>::SendOperation final : public detail::ChannelOperation {
   Tried attempt_locked(Wakes& wakes) override {
     return channel_.send_locked(parcel_.item(), wakes);
   }
+  void* cell() override { return &parcel_; }
 
   Channel& channel_;
   Parcel parcel_;
@@ -45,7 +44,7 @@ template <typename T>
 class Channel<T>::ReceiveOperation final : public detail::ChannelOperation {
  public:
   explicit ReceiveOperation(Channel& channel)
-      : ChannelOperation(channel, detail::ChannelSide::receive, &landing_), channel_(channel) {}
+      : ChannelOperation(channel, detail::ChannelSide::receive), channel_(channel) {}
 
   bool ready(const std::stop_token& stop) {
     if (stop.stop_requested()) {
@@ -64,6 +63,7 @@ class Channel<T>::ReceiveOperation final : public detail::ChannelOperation {
 
  private:
   Tried attempt_locked(Wakes& wakes) override { return channel_.receive_locked(landing_, wakes); }
+  void* cell() override { return &landing_; }
 
   Channel& channel_;
   Landing landing_;
@@ -177,7 +177,7 @@ Channel<T>::~Channel() {
 // -- Sending --------------------------------------------------------------------------------------
 
 template <typename T>
-typename Channel<T>::Tried Channel<T>::send_locked(T& item, Wakes& wakes) {
+inline typename Channel<T>::Tried Channel<T>::send_locked(T& item, Wakes& wakes) {
   if (closed_locked()) [[unlikely]]
     return Tried::closed;
   if (receivers_.has_waiters() && send_to_waiting_locked(item, wakes)) return Tried::done;
@@ -235,7 +235,7 @@ typename Channel<T>::Sent Channel<T>::send_waiting(T& item, const Wait& wait,
 // -- Receiving ------------------------------------------------------------------------------------
 
 template <typename T>
-typename Channel<T>::Tried Channel<T>::receive_locked(Landing& landing, Wakes& wakes) {
+inline typename Channel<T>::Tried Channel<T>::receive_locked(Landing& landing, Wakes& wakes) {
   if (size_locked() > 0) [[likely]] {
     landing.take(std::move(slots_[head_]));
     slots_.empty(head_);

@@ -17,6 +17,7 @@
 #include <expected>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -113,9 +114,7 @@ class ChannelCore : public Primitive {
 // A send or a receive, as a whole. See Channel for what the two are.
 class ChannelOperation : public Steps {
  public:
-  ChannelOperation(ChannelCore& core, ChannelSide side, void* cell) : core_(core), side_(side) {
-    link_.cell = cell;
-  }
+  ChannelOperation(ChannelCore& core, ChannelSide side) : core_(core), side_(side) {}
   ChannelOperation(const ChannelOperation&) = delete;
   ChannelOperation& operator=(const ChannelOperation&) = delete;
 
@@ -124,7 +123,9 @@ class ChannelOperation : public Steps {
 
  protected:
   virtual Tried attempt_locked(Wakes& wakes) = 0;
-  ~ChannelOperation() = default;
+  // The Parcel or the Landing.
+  virtual void* cell() = 0;
+  ~ChannelOperation() {}
 
   // True if that was the end of it.
   bool finish_attempt(Tried tried) {
@@ -137,10 +138,19 @@ class ChannelOperation : public Steps {
   std::optional<Refusal> refusal_;
 
  private:
+  // Its place in line.
+  struct Stay {
+    Receipt receipt;
+    ChannelLink link;
+  };
+  static_assert(std::is_trivially_destructible_v<Stay>);
+
   ChannelCore& core_;
   const ChannelSide side_;
-  Receipt receipt_;
-  ChannelLink link_;
+  // Most operations need not wait: made in begin(), for those that do.
+  union {
+    Stay stay_;
+  };
 };
 
 // The same as one case of a select.

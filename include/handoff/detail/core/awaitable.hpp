@@ -26,14 +26,12 @@ class AsyncWaiter final : public Waiter, private Runnable {
   explicit AsyncWaiter(WaitSite site);
   ~AsyncWaiter();
 
-  using Waiter::set_where;
-
   // True: suspended. False: finished without having been.
   bool start(PromiseBase& promise, Steps& steps, Deadline deadline, bool heeds_stop);
 
   // Once resumed. A task is in one wait at a time, while this object may live on until the whole expression is done.
   void finish() {
-    disarm();
+    if (has_limits()) disarm();
     if (error_) std::rethrow_exception(error_);
   }
   const PromiseBase& promise() const { return *promise_; }
@@ -46,6 +44,7 @@ class AsyncWaiter final : public Waiter, private Runnable {
   static void arm_limits(Waiter& waiter);
   static void describe(const Waiter& waiter, WaitInfo& info);
   static void run(Runnable& runnable);
+  bool has_limits() const { return heeds_stop_ || limits_ != nullptr; }
   void disarm();
 
   PromiseBase* promise_ = nullptr;
@@ -69,30 +68,43 @@ class [[nodiscard]] Awaitable {
  public:
   template <typename... Args>
   explicit Awaitable(WaitSite site, Deadline deadline, Args&&... args)
-      : deadline_(deadline), waiter_(site), op_(std::forward<Args>(args)...) {}
+      : asked_{.site = site, .deadline = deadline}, op_(std::forward<Args>(args)...) {}
   Awaitable(const Awaitable&) = delete;
   Awaitable& operator=(const Awaitable&) = delete;
+  ~Awaitable() {
+    if (is_waiting_) waiter_.~AsyncWaiter();
+  }
 
   // Asked in await_suspend, where the task and its stop_token are known.
   bool await_ready() const noexcept { return false; }
   template <typename Promise>
   bool await_suspend(std::coroutine_handle<Promise> awaiter,
                      std::source_location here = std::source_location::current()) {
-    // It could not be asked for at the call.
-    if (waiter_.site().where.line() == 0) waiter_.set_where(here);
-    PromiseBase& promise = promise_of(awaiter, waiter_.site().where);
+    Asked asked = asked_;
+    if (asked.site.where.line() == 0) asked.site.where = here;  // It could not be asked for at the call.
+    PromiseBase& promise = promise_of(awaiter, asked.site.where);
     if constexpr (requires { op_.bind(promise); }) op_.bind(promise);
     if (op_.ready(promise.task().stop())) return false;
-    return waiter_.start(promise, op_, deadline_, !requires { Op::ignores_stop; });
+    std::construct_at(&waiter_, asked.site);
+    is_waiting_ = true;
+    return waiter_.start(promise, op_, asked.deadline, !requires { Op::ignores_stop; });
   }
   auto await_resume() {
-    waiter_.finish();
+    if (is_waiting_) waiter_.finish();
     return op_.result();
   }
 
  private:
-  const Deadline deadline_;
-  AsyncWaiter waiter_;
+  struct Asked {
+    WaitSite site;
+    Deadline deadline;
+  };
+  // Most waits are over before they have begun: the waiter is made only for the others, where what was asked has been.
+  union {
+    Asked asked_;
+    AsyncWaiter waiter_;
+  };
+  bool is_waiting_ = false;
   Op op_;
 };
 

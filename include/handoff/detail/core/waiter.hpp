@@ -27,6 +27,7 @@
 #include "handoff/detail/core/ambient.hpp"
 #include "handoff/detail/core/atomic.hpp"
 #include "handoff/detail/core/clock_source.hpp"
+#include "handoff/detail/core/futex.hpp"
 #include "handoff/detail/core/thread_info.hpp"
 #include "handoff/detail/core/timer_wheel.hpp"
 #include "handoff/wait.hpp"
@@ -75,6 +76,7 @@ class [[nodiscard]] Unpark {
   Unpark() = default;
   explicit Unpark(Waiter& waiter);
   void operator()() const;  // Does nothing if there was nobody to unpark.
+  bool is_for_coroutine() const { return waiter_ != nullptr; }
 
  private:
   const void* word_ = nullptr;  // A sleeping thread: the address it sleeps on.
@@ -115,7 +117,18 @@ class Waiter {
   void lift_limits() { has_limits_ = false; }
 
   // True, with the refusal, if the wait is over anyway. To be asked before every park().
-  bool is_over(WaitState& outcome) const;
+  bool is_over(WaitState& outcome) const {
+    if (!has_limits_) return false;
+    if (wait_->stop.stop_requested()) {
+      outcome = WaitState::stopped;
+      return true;
+    }
+    if (wait_->deadline.has_passed()) {
+      outcome = WaitState::timed_out;
+      return true;
+    }
+    return false;
+  }
 
   // Back to preparing after `from`. Returns false if it was served meanwhile.
   bool resume_looking(WaitState from);
@@ -124,7 +137,10 @@ class Waiter {
 
   // For a coroutine: the last step of await_suspend. If false the wait is over already, and the
   // coroutine must not be suspended; if true nothing of it may be touched any more.
-  bool commit_to_suspend();
+  bool commit_to_suspend() {
+    auto expected = WaitState::preparing;
+    return state_.compare_exchange_strong(expected, WaitState::parked, acq_rel);
+  }
 
   // Set by the wait graph of a checked build; shown by waits().
   void mark_deadlocked() { is_deadlocked_.store(true, relaxed); }
@@ -156,7 +172,6 @@ class Waiter {
     wait_ = &wait;
     thread_ = this_thread_id();
   }
-  void set_where(const std::source_location& where) { site_.where = where; }
 
   atomic<WaitState> state_{WaitState::preparing};
   bool has_limits_ = true;
@@ -172,6 +187,26 @@ class Waiter {
   ThreadId thread_ = no_thread;
   const Ambient* ambient_ = nullptr;
 };
+
+inline Unpark::Unpark(Waiter& waiter)
+    : word_(waiter.coroutine_ == nullptr ? &waiter.state_ : nullptr),
+      waiter_(waiter.coroutine_ == nullptr ? nullptr : &waiter) {}
+
+inline void Unpark::operator()() const {
+  if (word_ != nullptr) futex_wake_one(word_);
+  if (waiter_ != nullptr) waiter_->coroutine_->resume(*waiter_);
+}
+
+inline bool Waiter::claim(WaitState outcome, Unpark& unpark) {
+  const Unpark mine(*this);  // Before the claim: see give_turn().
+  auto seen = state_.load(relaxed);
+  while (seen == WaitState::preparing || seen == WaitState::parked) {
+    if (!state_.compare_exchange_weak(seen, outcome, acq_rel, relaxed)) continue;
+    if (seen == WaitState::parked) unpark = mine;
+    return true;
+  }
+  return false;
+}
 
 // Claims a waiter when its stop_token is requested.
 class StopClaim {
