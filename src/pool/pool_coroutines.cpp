@@ -1,12 +1,61 @@
 // How coroutines run on a pool's workers.
 //
-// What a worker's coroutine makes ready goes on that worker as soon as this one is suspended, and is not offered to others
-// at once: between two coroutines that talk to each other a switch then costs nanoseconds, where waking a thread costs
-// microseconds. It may be left lying, though, if the worker is long at what it does. So while a worker has one next up, one
-// idle worker, if there is any, looks every millisecond, and takes what no longer moves.
+// What a worker's coroutine makes ready goes on that worker when this one is suspended: between two coroutines that talk to each
+// other a switch then costs tens of nanoseconds, where waking a thread costs microseconds, and so does what has to move to
+// another core's cache. Others take
+// - nothing from a worker that gets on, unless many wait there;
+// - what is left lying: the worker has been at one thing for a microsecond, or for longer.
+// A worker tells the others when there is more than one to take. If they come in vain, because it gets on, it tells them ever more
+// seldom. Meanwhile one idle worker, if there is any, looks every millisecond for what no longer moves.
+#include <algorithm>
+
+#include "handoff/detail/core/spin.hpp"
 #include "handoff/detail/pool/pool_core.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
+
+namespace {
+
+// So many are worth what it costs to move them.
+constexpr std::size_t many = 16;
+
+// How long a worker may be at one thing before what it has made ready is taken from it by one who has nothing to do.
+constexpr Duration moment = std::chrono::microseconds(10);
+constexpr int looks = 10;
+
+constexpr std::uint32_t most_told_in_vain = 10;  // 1,023 tells are skipped then.
+
+bool is_worth_telling(Worker& worker, std::size_t waiting) {
+  if (waiting >= many) return true;
+  if (worker.tells_to_skip > 0) {
+    --worker.tells_to_skip;
+    return false;
+  }
+  worker.tells_to_skip = (1U << worker.told_in_vain.load(relaxed)) - 1;
+  worker.has_told.store(true, relaxed);  // Hints, all of them: nothing is published with them.
+  return true;
+}
+
+// Looks for a moment whether the worker is about to run what it has made ready itself.
+bool will_soon_run_all(const Worker& worker) {
+  const auto ticks = worker.ticks.load(relaxed);
+  const std::size_t waiting = worker.ready.size();
+  for (int look = 0; look < looks; ++look) {
+    if (worker.ready.is_empty() || worker.ticks.load(relaxed) - ticks > waiting) return true;
+    spin_for(moment / looks);
+  }
+  return false;
+}
+
+// Who was told has come.
+void note_told(Worker& worker, bool in_vain) {
+  if (!worker.has_told.load(relaxed)) return;
+  worker.has_told.store(false, relaxed);
+  const auto before = worker.told_in_vain.load(relaxed);
+  worker.told_in_vain.store(in_vain ? std::min(before + 1, most_told_in_vain) : 0, relaxed);
+}
+
+}  // namespace
 
 std::optional<Refusal> PoolCore::begin_coroutine() {
   if (has_ended()) return refuse(Refusal::closed);
@@ -29,15 +78,16 @@ void PoolCore::run_soon(Runnable& runnable) noexcept {
   }
   // One that waits inside a job may be long at it; and by a replaced clock nobody would watch.
   if (worker->blocked_depth > 0 || installed_clock() != nullptr) {
-    static_cast<void>(worker->ready.push(runnable));
+    static_cast<void>(ready_.push(runnable));
     tell_workers();
     return;
   }
   // Sequentially consistent, as the look at is_watched_: a worker that stops watching looks at next_up afterwards. Who takes it
   // sees what made it ready, and what was next up before is passed on with what made that ready.
   Runnable* const before = worker->next_up.exchange(&runnable, seq_cst);
-  // One that waits here is the next but one, and not worth a wake-up: it is watched, too.
-  const bool is_worth_it = before != nullptr && worker->ready.push(*before);
+  // The first that waits here is the next but one, and not worth a wake-up.
+  const std::size_t waiting = before == nullptr ? 0 : worker->ready.push(*before);
+  const bool is_worth_it = waiting > 0 && is_worth_telling(*worker, waiting);
   if (is_worth_it || !is_watched_.load(seq_cst)) tell_workers();
 }
 
@@ -64,9 +114,19 @@ bool PoolCore::find_any_coroutine(Worker& worker, Work& work) {
   return find_coroutine(worker, work) || find_waiting_coroutine(work);
 }
 
-bool PoolCore::someone_has_next_up() const {
+bool PoolCore::steal_coroutine(Worker& victim, Work& work) {
+  if (victim.ready.size() < many) {
+    const bool gets_on = will_soon_run_all(victim);
+    note_told(victim, gets_on);
+    if (gets_on) return false;
+  }
+  work.coroutine = victim.ready.take();
+  return work.coroutine != nullptr;
+}
+
+bool PoolCore::someone_has_coroutines() const {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
-    if (workers_[i].next_up.load(seq_cst) != nullptr) return true;
+    if (workers_[i].has_coroutines()) return true;
   }
   return false;
 }
@@ -76,8 +136,11 @@ bool PoolCore::take_left_lying(Work& work) {
     Worker& each = workers_[i];
     const auto ticks = each.ticks.load(relaxed);
     const bool gets_on = std::exchange(each.ticks_seen, ticks) != ticks;
-    if (gets_on || each.next_up.load(relaxed) == nullptr) continue;
-    work.coroutine = each.next_up.exchange(nullptr, acq_rel);
+    if (gets_on) continue;
+    if (each.next_up.load(relaxed) != nullptr) {
+      work.coroutine = each.next_up.exchange(nullptr, acq_rel);
+    }
+    if (work.coroutine == nullptr) work.coroutine = each.ready.take();
     if (work.coroutine != nullptr) return true;
   }
   return false;
@@ -86,7 +149,7 @@ bool PoolCore::take_left_lying(Work& work) {
 void PoolCore::leave_next_up_to_others(Worker& worker) {
   if (worker.next_up.load(relaxed) == nullptr) return;
   if (Runnable* const left = worker.next_up.exchange(nullptr, acq_rel)) {
-    static_cast<void>(worker.ready.push(*left));
+    static_cast<void>(ready_.push(*left));
     tell_workers();
   }
 }

@@ -97,7 +97,7 @@ bool PoolCore::wait_for_work(Worker& worker, Work& work) {
   while (idle_.wait(turn, {.deadline = watches ? within(watch_period) : Deadline()}, site)) {
     // Only one that watches times out. It stays as long as there is something to watch.
     if (take_left_lying(work)) break;
-    looks_in_vain = someone_has_next_up() ? 0 : looks_in_vain + 1;
+    looks_in_vain = someone_has_coroutines() ? 0 : looks_in_vain + 1;
     if (looks_in_vain == 2) break;
   }
   if (watches) {
@@ -166,7 +166,7 @@ bool PoolCore::steal(Worker& worker, Work& work) {
       return true;
     }
     if (!victim.local.is_empty() && victim.local.take(work.job)) return true;
-    if ((work.coroutine = victim.ready.take()) != nullptr) return true;
+    if (steal_coroutine(victim, work)) return true;
   }
   return false;
 }

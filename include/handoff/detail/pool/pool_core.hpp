@@ -199,8 +199,9 @@ class PoolCore final : public Primitive, public Executor {
   bool find_coroutine(Worker& worker, Work& work);
   bool find_waiting_coroutine(Work& work);
   bool find_any_coroutine(Worker& worker, Work& work);
-  bool someone_has_next_up() const;
-  bool needs_watching() const { return !is_watched_.load(seq_cst) && someone_has_next_up(); }
+  bool steal_coroutine(Worker& victim, Work& work);
+  bool someone_has_coroutines() const;
+  bool needs_watching() const { return !is_watched_.load(seq_cst) && someone_has_coroutines(); }
   bool take_left_lying(Work& work);
   void leave_next_up_to_others(Worker& worker);
   bool has_left() const {

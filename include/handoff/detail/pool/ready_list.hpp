@@ -1,6 +1,8 @@
 // Coroutines that are ready to go on, first in, first out. Takes no memory: they are linked through themselves.
 #pragma once
 
+#include <cstddef>
+
 #include "handoff/detail/core/atomic.hpp"
 #include "handoff/detail/core/small_lock.hpp"
 #include "handoff/detail/core/task.hpp"
@@ -9,22 +11,22 @@ namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
 class ReadyList {
  public:
-  // True if there were others before it.
-  bool push(Runnable& runnable) {
+  // How many were there before it.
+  std::size_t push(Runnable& runnable) {
     return push(runnable, [] {});
   }
   // Calls tell() before anybody can take it: afterwards the list, and all around it, may be gone.
   template <typename Tell>
-  bool push(Runnable& runnable, Tell tell) {
+  std::size_t push(Runnable& runnable, Tell tell) {
     runnable.next = nullptr;
     SmallGuard guard(lock_);
-    const bool has_others = front_ != nullptr;
     (back_ == nullptr ? front_ : back_->next) = &runnable;
     back_ = &runnable;
+    const std::size_t before = size_.load(relaxed);
     // Sequentially consistent, as a worker that is about to sleep says so and then looks here.
-    is_empty_.store(false, seq_cst);
+    size_.store(before + 1, seq_cst);
     tell();
-    return has_others;
+    return before;
   }
 
   // Null if there is none.
@@ -34,18 +36,17 @@ class ReadyList {
     Runnable* const first = front_;
     if (first == nullptr) return nullptr;
     front_ = first->next;
-    if (front_ == nullptr) {
-      back_ = nullptr;
-      is_empty_.store(true, relaxed);
-    }
+    if (front_ == nullptr) back_ = nullptr;
+    size_.store(size_.load(relaxed) - 1, relaxed);
     return first;
   }
 
-  bool is_empty() const { return is_empty_.load(seq_cst); }
+  std::size_t size() const { return size_.load(seq_cst); }
+  bool is_empty() const { return size() == 0; }
 
  private:
   SmallLock lock_;
-  atomic<bool> is_empty_{true};  // Written under the lock.
+  atomic<std::size_t> size_{0};  // Written under the lock.
   // Guarded by lock_.
   Runnable* front_ = nullptr;
   Runnable* back_ = nullptr;

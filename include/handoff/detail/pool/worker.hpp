@@ -39,9 +39,12 @@ struct Worker {
   JoinDeque joins;
 
   // Coroutines that were made ready by what this worker ran. The last of them goes next, while all it needs is in the
-  // cache; others take it only if it has been left lying (see PoolCore::take_left_lying). The rest may be stolen.
+  // cache. See pool_coroutines.cpp for when others take them.
   atomic<Runnable*> next_up{nullptr};
   ReadyList ready;
+  atomic<bool> has_told{false};         // Others, that there is something to take, and nobody has come yet.
+  atomic<std::uint32_t> told_in_vain{0};  // Times in a row that one came, and found that the worker gets on.
+  std::uint32_t tells_to_skip = 0;      // The thread's own.
 
   // -- The thread's own --------------------------------------------------------------------------
   // Times it looked for work; now and then the shared queue goes first. Others see by it that the worker gets on.
@@ -67,6 +70,8 @@ struct Worker {
   int blocked_depth = 0;
   bool is_leaving = false;       // Counted out already.
   std::uint32_t ticks_seen = 0;  // By the worker that watches: see PoolCore::take_left_lying().
+
+  bool has_coroutines() const { return next_up.load(seq_cst) != nullptr || !ready.is_empty(); }
 
   // Sequentially consistent, as is_quiet() compares what several workers have done. Written by the worker alone.
   void begin_to_look() { activity.store((activity.load(relaxed) / 2 + 1) * 2, seq_cst); }
