@@ -1,8 +1,7 @@
-// Two coroutines on a handoff::WorkerPool of one worker, between two handoff::Semaphores; and an awaited handoff::Lazy.
+// Two coroutines that yield on a handoff::WorkerPool of one worker; and an awaited handoff::Lazy.
 #include <handoff/lazy.hpp>
 #include <handoff/pool.hpp>
 #include <handoff/scope.hpp>
-#include <handoff/semaphore.hpp>
 #include <handoff/spawn.hpp>
 #include <stdexcept>
 #include <utility>
@@ -11,13 +10,22 @@
 
 namespace {
 
-handoff::Lazy<> take_half(bench::Turns& turns, int who, handoff::Semaphore& mine,
-                          handoff::Semaphore& others) {
+handoff::Lazy<> take_half(bench::Turns& turns, int who) {
   for (std::uint64_t i = 0; i < turns.each(); ++i) {
-    if (!co_await mine.async_acquire()) co_return;
     turns.take(who);
-    others.release();
+    co_await handoff::yield();
   }
+}
+
+// On the worker, so that neither begins before both are there.
+handoff::Lazy<> take_all(bench::Turns& turns) {
+  handoff::Scope scope;
+  for (const int who : {0, 1}) {
+    if (!scope.spawn(take_half(turns, who))) {
+      throw std::runtime_error("the pool refused a coroutine");
+    }
+  }
+  static_cast<void>(co_await scope.async_join());
 }
 
 handoff::Lazy<std::uint64_t> give(std::uint64_t number) { co_return number; }
@@ -31,12 +39,9 @@ handoff::Lazy<std::uint64_t> add_up(std::uint64_t count) {
 class HandoffSwitching {
  public:
   void take_turns(bench::Turns& turns) {
-    handoff::Semaphore first{{.permits = 1, .max = 2}};
-    handoff::Semaphore second{{.permits = 0, .max = 2}};
-    handoff::Scope scope;
-    spawn_into(scope, take_half(turns, 0, first, second));
-    spawn_into(scope, take_half(turns, 1, second, first));
-    static_cast<void>(scope.join());
+    auto all = handoff::spawn(pool_, take_all(turns));
+    if (!all) throw std::runtime_error("the pool refused a coroutine");
+    static_cast<void>(all->get());
   }
 
   std::uint64_t call(std::uint64_t count) {
@@ -48,12 +53,6 @@ class HandoffSwitching {
   static std::string version() { return "this commit"; }
 
  private:
-  void spawn_into(handoff::Scope& scope, handoff::Lazy<> lazy) {
-    if (!scope.spawn(pool_, std::move(lazy))) {
-      throw std::runtime_error("the pool refused a coroutine");
-    }
-  }
-
   handoff::WorkerPool pool_{{.workers = 1, .capacity = 16, .name = "bench"}};
 };
 

@@ -284,7 +284,7 @@ ALL = [
                       [Column("switch", "switch", "ns_each"), Column("awaited call", "call", "ns_each")])],
         arguments={"switches": 2_000_000},
         quick_arguments={"switches": 50_000},
-        setting="two coroutines by turns on one thread (handoff: two semaphores; the others yield), N = {switches:,} turns; "
+        setting="two coroutines that yield to each other on one thread, N = {switches:,} turns; "
                 "N calls of a coroutine that returns a number"),
 ]
 BY_NAME = {workload.name: workload for workload in ALL}

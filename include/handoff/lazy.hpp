@@ -84,6 +84,29 @@ class CurrentStop {
 };
 inline CurrentStop current_stop() { return {}; }
 
+// co_await handoff::yield() lets the others run that are ready on this worker, then goes on: for a coroutine that computes for long.
+// It is no wait: a stop does not end it. Ask current_stop() if you want to know.
+class [[nodiscard]] Yield : private detail::Runnable {
+ public:
+  Yield() : Runnable(&Yield::run) {}
+  bool await_ready() const noexcept { return false; }
+  template <typename Promise>
+  void await_suspend(std::coroutine_handle<Promise> awaiter,
+                     std::source_location where = std::source_location::current()) {
+    promise_ = &detail::promise_of(awaiter, where);
+    promise_->task().executor().run_later(*this);
+  }
+  void await_resume() const noexcept {}
+
+ private:
+  static void run(detail::Runnable& runnable) {
+    detail::Task::resume(*static_cast<Yield&>(runnable).promise_);
+  }
+
+  detail::PromiseBase* promise_ = nullptr;
+};
+inline Yield yield() { return {}; }
+
 }  // namespace handoff::inline HANDOFF_FLAVOUR
 
 #include "handoff/detail/coro/lazy.ipp"

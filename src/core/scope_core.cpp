@@ -59,7 +59,13 @@ ScopeCore::~ScopeCore() {
   other_stops_.clear();
   if (is_timed_) TimerService::shared().cancel_and_wait(timeout_);
   retire();
-  HANDOFF_ASSERT(living_ == 0);
+  ScopeChild* left = nullptr;
+  {
+    SmallGuard guard(joiners_.lock());
+    left = take_left_locked();
+    HANDOFF_ASSERT(listed_ == 0);
+  }
+  destroy_all(left);
   join_ended_threads();
   log_unasked_errors();
 }
@@ -80,7 +86,11 @@ void ScopeCore::log_unasked_errors() noexcept {
 void ScopeCore::stop_because(Refusal why) noexcept {
   {
     SmallGuard guard(joiners_.lock());
-    if (!why_) why_ = why;
+    if (!why_) {
+      why_ = why;
+      had_children_then_ = living_locked() > 0;
+      entered_before_it_ = entered_;
+    }
   }
   stop_source_.request_stop();
 }
@@ -90,7 +100,7 @@ void ScopeCore::enter(ScopeChild& child) {
   child.next_ = first_;
   if (first_ != nullptr) first_->previous_ = &child;
   first_ = &child;
-  ++living_;
+  ++listed_;
   ++entered_;
 }
 
@@ -112,18 +122,73 @@ void ScopeCore::leave(ScopeChild& child, std::exception_ptr error) noexcept {
   if (error != nullptr) note_error(std::move(error));
   error = nullptr;
   Unparks unparks;
-  // Once the lock is given back, the scope may be gone.
-  SmallGuard guard(joiners_.lock());
+  ScopeChild* left = nullptr;
+  {
+    // Once the lock is given back, the scope may be gone.
+    SmallGuard guard(joiners_.lock());
+    left = take_left_locked();
+    unlink_locked(child);
+    if (listed_ == 0) let_joiners_through_locked(unparks);
+  }
+  destroy_all(left);
+}
+
+void ScopeCore::leave_and_destroy(ScopeChild& child, std::exception_ptr error) noexcept {
+  if (error != nullptr) note_error(std::move(error));
+  error = nullptr;
+  Left seen = left_.load(relaxed);
+  while ((seen & joining) == 0) {
+    const auto count = left_count_.load(relaxed);
+    if (count >= most_left) break;
+    left_count_.store(count + 1, relaxed);
+    child.next_left_ = last_of(seen);
+    // Pairs with the looks under the lock. After it the scope may be gone.
+    if (left_.compare_exchange_weak(seen, reinterpret_cast<Left>(&child), release, relaxed)) return;
+  }
+  leave(child);
+  child.destroy();
+}
+
+void ScopeCore::unlink_locked(ScopeChild& child) {
   (child.previous_ == nullptr ? first_ : child.previous_->next_) = child.next_;
   if (child.next_ != nullptr) child.next_->previous_ = child.previous_;
-  if (--living_ == 0) {
-    why_at_end_ = why_;
-    while (Link* const link = joiners_.front_locked()) {
-      joiners_.unlink_locked(*link);
-      Unpark unpark;
-      if (link->waiter->give_turn(unpark)) unparks.add(unpark);
-    }
+  --listed_;
+}
+
+void ScopeCore::let_joiners_through_locked(Unparks& unparks) {
+  left_.fetch_and(~joining, relaxed);
+  while (Link* const link = joiners_.front_locked()) {
+    joiners_.unlink_locked(*link);
+    Unpark unpark;
+    if (link->waiter->give_turn(unpark)) unparks.add(unpark);
   }
+}
+
+ScopeChild* ScopeCore::take_left_locked() {
+  if (last_of(left_.load(relaxed)) == nullptr) return nullptr;
+  ScopeChild* const last = last_of(left_.fetch_and(joining, acquire));
+  left_count_.store(0, relaxed);
+  for (ScopeChild* each = last; each != nullptr; each = each->next_left_) unlink_locked(*each);
+  return last;
+}
+
+void ScopeCore::destroy_all(ScopeChild* left) noexcept {
+  while (left != nullptr) std::exchange(left, left->next_left_)->destroy();
+}
+
+// Those that have left stay as long as the lock is held.
+std::size_t ScopeCore::living_locked() const {
+  std::size_t living = listed_;
+  const ScopeChild* each = last_of(left_.load(acquire));
+  for (; each != nullptr; each = each->next_left_) --living;
+  return living;
+}
+
+std::vector<const ScopeChild*> ScopeCore::left_locked() const {
+  std::vector<const ScopeChild*> all;
+  const ScopeChild* each = last_of(left_.load(acquire));
+  for (; each != nullptr; each = each->next_left_) all.push_back(each);
+  return all;
 }
 
 void ScopeCore::make_room_for_thread() {
@@ -158,21 +223,25 @@ void ScopeCore::join_ended_threads() {
   for (OwnThread& each : ended) each.thread.join();  // It has nothing left to do.
 }
 
-void ScopeCore::stop_with(std::stop_token other) {
+void ScopeCore::stop_with(const std::stop_token& other) {
+  // Mostly there is one pool. Pairs with the store below.
+  const OtherStop* const last = last_other_stop_.load(acquire);
+  if (last != nullptr && last->token == other) return;
   {
     SmallGuard guard(joiners_.lock());
     for (const auto& each : other_stops_) {
       if (each->token == other) return;
     }
   }
-  auto follower = std::make_unique<OtherStop>(std::move(other), *this);
+  auto follower = std::make_unique<OtherStop>(other, *this);
   SmallGuard guard(joiners_.lock());
   other_stops_.push_back(std::move(follower));
+  last_other_stop_.store(other_stops_.back().get(), release);
 }
 
 std::size_t ScopeCore::living() const {
   SmallGuard guard(joiners_.lock());
-  return living_;
+  return living_locked();
 }
 
 std::string ScopeCore::path() const { return outer_path_ + display_name(); }
@@ -180,13 +249,16 @@ std::string ScopeCore::path() const { return outer_path_ + display_name(); }
 std::string ScopeCore::who_lives() const {
   constexpr std::size_t most_named = 4;
   SmallGuard guard(joiners_.lock());
-  if (living_ == 0) return {};
-  std::string text = fmt::format("{} live: ", living_);
+  const auto left = left_locked();
+  if (left.size() == listed_) return {};
+  std::string text = fmt::format("{} live: ", listed_ - left.size());
   std::size_t named = 0;
-  for (const ScopeChild* each = first_; each != nullptr; each = each->next_, ++named) {
+  for (const ScopeChild* each = first_; each != nullptr; each = each->next_) {
+    if (std::ranges::find(left, each) != left.end()) continue;
     if (named == most_named) return text + ", ...";
     text += fmt::format("{}{} of {}:{}", named == 0 ? "" : ", ", each->kind_, file_of(each->where_),
                         each->where_.line());
+    ++named;
   }
   return text;
 }
@@ -206,7 +278,9 @@ std::vector<std::exception_ptr> ScopeCore::take_errors() {
 
 std::optional<Refusal> ScopeCore::why_it_stopped() const {
   SmallGuard guard(joiners_.lock());
-  return why_at_end_;
+  // A stop that came after the last of them has ended is none of their business.
+  if (!had_children_then_ && entered_ == entered_before_it_) return std::nullopt;
+  return why_;
 }
 
 Stats ScopeCore::stats() const {
@@ -216,9 +290,9 @@ Stats ScopeCore::stats() const {
   stats.consumer_waits = totals.waits;
   stats.consumers_blocked = totals.blocked;
   SmallGuard guard(joiners_.lock());
-  stats.size = living_;
+  stats.size = living_locked();
   stats.puts = entered_;
-  stats.takes = entered_ - living_;
+  stats.takes = entered_ - stats.size;
   return stats;
 }
 
@@ -240,11 +314,21 @@ bool ScopeJoin::ready(const std::stop_token& stop) {
 bool ScopeJoin::begin(Waiter& waiter) {
   scope_.enter_registry();
   link_.emplace(waiter);
+  bool is_over = false;
+  ScopeChild* left = nullptr;
   {
     SmallGuard guard(scope_.joiners_.lock());
-    if (scope_.living_ == 0) return true;
-    scope_.joiners_.push_back_locked(*link_);
+    scope_.left_.fetch_or(ScopeCore::joining, relaxed);
+    left = scope_.take_left_locked();
+    is_over = scope_.listed_ == 0;
+    if (is_over) {
+      scope_.left_.fetch_and(~ScopeCore::joining, relaxed);
+    } else {
+      scope_.joiners_.push_back_locked(*link_);
+    }
   }
+  ScopeCore::destroy_all(left);
+  if (is_over) return true;
   waiter.arm();
   return false;
 }
@@ -253,6 +337,7 @@ bool ScopeJoin::go_on(Waiter&, WaitState outcome) {
   SmallGuard guard(scope_.joiners_.lock());
   if (!link_->linked) return true;
   scope_.joiners_.unlink_locked(*link_);
+  if (scope_.joiners_.is_empty_locked()) scope_.left_.fetch_and(~ScopeCore::joining, relaxed);
   refusal_ = outcome == WaitState::stopped ? Refusal::stopped : Refusal::timed_out;
   return true;
 }

@@ -5,9 +5,13 @@
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
+namespace {
+constexpr int looks_before_sleep = 150;  // A few microseconds: less than to sleep and to be woken costs.
+}
+
 void SmallLock::lock_contended() {
   if (spinning_pays()) {
-    for (int i = 0; i < 40; ++i) {
+    for (int i = 0; i < looks_before_sleep; ++i) {
       cpu_relax();
       if (word_.load(relaxed) == free && try_lock()) return;
     }

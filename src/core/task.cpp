@@ -87,9 +87,7 @@ constinit const CoroutineSide AsyncWaiter::as_coroutine{.resume = &AsyncWaiter::
                                                         .arm = &AsyncWaiter::arm_limits,
                                                         .describe = &AsyncWaiter::describe};
 
-namespace {
-const Wait no_limits;
-}
+constinit const Wait no_limits;
 
 // A wait with a limit of its own.
 struct AsyncWaiter::Limits {

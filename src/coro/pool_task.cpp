@@ -20,7 +20,7 @@ void PoolTask::run_here() {
   struct LocalTask final : Task {
     LocalTask(RunLoop& loop, PoolTask& task)
         // The pool's own stop has been requested, perhaps; that is not meant for who runs it now.
-        : Task(loop, task.scope() == nullptr ? std::stop_token() : task.stop(), task.where(),
+        : Task(loop, task.scope() == nullptr ? no_limits : task.limits(), task.where(),
                task.scope()) {}
     void done() noexcept override { is_done = true; }
     bool is_done = false;

@@ -23,7 +23,7 @@ class ScopeTask final : public PoolTask, public ScopeChild, public InFrameMemory
   using InFrameMemory::operator delete;
 
   ScopeTask(ScopeCore& scope, PoolCore& pool, Lazy<void>&& lazy, std::source_location where)
-      : PoolTask(pool, scope.stop_token(), where, &scope),
+      : PoolTask(pool, scope.limits(), where, &scope),
         ScopeChild("coroutine", where),
         scope_(scope),
         lazy_(std::move(lazy)) {
@@ -38,10 +38,10 @@ class ScopeTask final : public PoolTask, public ScopeChild, public InFrameMemory
   }
   void never_began() noexcept override { leave(never_ran("coroutine")); }
   void leave(std::exception_ptr error) {
-    const std::unique_ptr<ScopeTask> self(this);  // Its memory may outlive the scope.
     lazy_.reset();
-    scope_.leave(*this, std::move(error));
+    scope_.leave_and_destroy(*this, std::move(error));
   }
+  void destroy() noexcept override { delete this; }
 
   ScopeCore& scope_;
   std::optional<Lazy<void>> lazy_;
@@ -52,7 +52,7 @@ class LocalScopeTask final : public Task, public Runnable, public ScopeChild {
  public:
   LocalScopeTask(ScopeCore& scope, Executor& executor, Lazy<void>&& lazy,
                  std::source_location where)
-      : Task(executor, scope.stop_token(), where, &scope),
+      : Task(executor, scope.limits(), where, &scope),
         Runnable([](Runnable& runnable) {
           auto& self = static_cast<LocalScopeTask&>(runnable);
           self.start(LazyAccess::promise(*self.lazy_));
@@ -79,7 +79,7 @@ class LocalScopeTask final : public Task, public Runnable, public ScopeChild {
 
 class ChildAmbient final : public Ambient {
  public:
-  explicit ChildAmbient(ScopeCore& scope) : Ambient(scope.stop_token(), &scope) {}
+  explicit ChildAmbient(ScopeCore& scope) : Ambient(scope.limits(), &scope) {}
 };
 }  // namespace
 

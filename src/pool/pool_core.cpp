@@ -106,7 +106,7 @@ PoolStats PoolCore::pool_stats() const {
                   .refused = refused_.load(relaxed),
                   .dropped = drops_.total(),
                   .timers = timers_->armed(),
-                  .coroutines = coroutines_.load(relaxed)};
+                  .coroutines = coroutines()};
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     stats.spawned += workers_[i].spawned.load(relaxed);
     stats.failed += workers_[i].failed.load(relaxed);

@@ -104,7 +104,7 @@ ShutdownReport PoolCore::shutdown(const Shutdown& how) {
   if (!is_over) {
     report.still_running = running_jobs();
     // Otherwise none is left: who is counted still is about to be refused.
-    report.coroutines = coroutines_.load(seq_cst);
+    report.coroutines = coroutines();
   }
   report.finished = finished() - finished_before;
   return report;

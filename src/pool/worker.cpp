@@ -62,7 +62,7 @@ bool PoolCore::is_quiet() const {
     return sum;
   };
   const auto first = look();
-  return first && !has_work() && coroutines_.load(seq_cst) == 0 && look() == first;
+  return first && !has_work() && coroutines() == 0 && look() == first;
 }
 
 void PoolCore::work(Worker& worker) {
@@ -166,7 +166,7 @@ bool PoolCore::steal(Worker& worker, Work& work) {
       return true;
     }
     if (!victim.local.is_empty() && victim.local.take(work.job)) return true;
-    if (steal_coroutine(victim, work)) return true;
+    if (steal_coroutine(worker, victim, work)) return true;
   }
   return false;
 }
@@ -234,7 +234,7 @@ void PoolCore::run(Worker& worker, Job& job) {
   {
     Running running(worker, job.where());
     try {
-      job(stop_token_);
+      job(limits_.stop);
     } catch (...) {
       job_failed(worker, job.where());
     }
@@ -248,7 +248,7 @@ void PoolCore::run_timer(Worker& worker, TimerNode& node) {
     timers_->count_run();
     Running running(worker, node.job.where());
     try {
-      node.job(stop_token_);
+      node.job(limits_.stop);
     } catch (...) {
       job_failed(worker, node.job.where());
     }
@@ -258,7 +258,7 @@ void PoolCore::run_timer(Worker& worker, TimerNode& node) {
 
 void PoolCore::run_awaited(Worker& worker, FutureCore& future) {
   Running running(worker, future.where());
-  static_cast<void>(future.try_run(stop_token_));
+  static_cast<void>(future.try_run(limits_.stop));
 }
 
 void PoolCore::job_failed(Worker& worker, const std::source_location& where) {

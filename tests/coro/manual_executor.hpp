@@ -67,11 +67,12 @@ class ManualExecutor final : public detail::Executor {
 
 // A coroutine that was begun, on the calling thread.
 template <typename T>
-class Begun final : public detail::Task {
+class Begun final : private detail::OwnStop, public detail::Task {
  public:
   Begun(ManualExecutor& executor, Lazy<T> lazy, std::stop_token stop = {},
         std::source_location where = std::source_location::current())
-      : Task(executor, std::move(stop), where),
+      : OwnStop(std::move(stop)),
+        Task(executor, own_limits, where),
         lazy_(std::move(lazy)),
         promise_(detail::LazyAccess::promise(lazy_)) {
     start(promise_);

@@ -30,6 +30,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 // -- What people see --------------------------------------------------------------------------------
@@ -61,8 +62,8 @@ TEST_F(Scopes, WaitsShowsThePathOfScopesAndWhoLives) {
     const auto join = *wait_to("join", "requests");
     EXPECT_EQ(join.kind, "Scope");
     EXPECT_EQ(join.scope, "server") << "who joins is a child of the outer one";
-    EXPECT_THAT(join.held_by, AllOf(HasSubstr("2 live"), HasSubstr("coroutine of scope_test.cpp:"),
-                                    HasSubstr("thread of scope_test.cpp:")));
+    EXPECT_THAT(join.held_by, AllOf(HasSubstr("2 live"), HasSubstr("coroutine of scope_orphans_test.cpp:"),
+                                    HasSubstr("thread of scope_orphans_test.cpp:")));
     server.request_stop();
     // Its own stop is no reason to say `stopped`; that of the inner one is its maker's.
     EXPECT_EQ(server.join(), done);
@@ -85,7 +86,7 @@ TEST_F(Scopes, WaitsShowsWhatADestructorWaitsForAndACoroutineThatJoins) {
   const auto awaited = *wait_to("join", "awaited");
   EXPECT_EQ(awaited.thread, "crew");
   EXPECT_EQ(awaited.scope, "outer");
-  EXPECT_THAT(awaited.held_by, HasSubstr("1 live: coroutine of scope_test.cpp:"));
+  EXPECT_THAT(awaited.held_by, HasSubstr("1 live: coroutine of scope_orphans_test.cpp:"));
   EXPECT_FALSE(awaited.awaited_by.empty());
   std::jthread ender([&] {
     Scope ending{{.name = "ending"}};
@@ -356,6 +357,60 @@ TEST_F(Scopes, APoolThatIsDestroyedWhileItsJobsJoinScopes) {
       }
       eventually([&] { return begun > 0; });
     }
+  }
+}
+
+// -- Children that leave without the scope's lock -------------------------------------------------
+
+// Who sees that nobody lives any more may destroy the scope at once.
+TEST_F(Scopes, TheLastThatLeavesIsDoneWithTheScope) {
+  WorkerPool pool{{.workers = 3, .capacity = 64}};
+  for (int round = 0; round < 2'000; ++round) {
+    std::atomic<int> count = 0;
+    auto scope = std::make_unique<Scope>();
+    const int children = round % 40 + 1;
+    for (int i = 0; i < children; ++i) ASSERT_TRUE(scope->spawn(pool, counts(count)));
+    while (scope->living() > 0) std::this_thread::yield();
+    scope.reset();
+    EXPECT_EQ(count, children);
+  }
+}
+
+// The numbers agree while thousands come and go, and with them the names of those that live.
+TEST_F(Scopes, TheOnesThatHaveLeftAreNotCountedNorNamed) {
+  std::atomic<int> count = 0;
+  BlockingQueue<int> nothing{{.capacity = 1}};
+  std::atomic<int> ended = 0;
+  WorkerPool pool{{.workers = 2, .capacity = 64}};
+  Scope scope{{.name = "busy"}};
+  ASSERT_TRUE(scope.spawn(pool, waits_for_stop(nothing, ended)));
+  for (int i = 1; i <= 5'000; ++i) {
+    ASSERT_TRUE(scope.spawn(pool, counts(count)));
+    const std::size_t living = scope.living();
+    ASSERT_GE(living, 1u);
+    ASSERT_LE(living, static_cast<std::size_t>(i) + 1);
+  }
+  eventually([&] { return count == 5'000 && scope.living() == 1; });
+  std::jthread joiner([&] { EXPECT_EQ(scope.join(), done); });
+  eventually([&] { return wait_to("join", "busy").has_value(); });
+  EXPECT_THAT(wait_to("join", "busy")->held_by,
+              AllOf(HasSubstr("1 live: coroutine of"), Not(HasSubstr(", "))));
+  scope.request_stop();
+}
+
+// Those that leave while somebody joins, and gives up joining, and joins again.
+TEST_F(Scopes, ChildrenLeaveWhileJoinersComeAndGo) {
+  WorkerPool pool{{.workers = 2, .capacity = 64}};
+  for (int round = 0; round < 300; ++round) {
+    std::atomic<int> count = 0;
+    Scope scope;
+    for (int i = 0; i < 50; ++i) {
+      ASSERT_TRUE(scope.spawn(pool, counts(count)));
+      if (i % 8 == 0) static_cast<void>(scope.join({.deadline = within(1us)}));
+    }
+    EXPECT_EQ(scope.join(), done);
+    EXPECT_EQ(count, 50);
+    EXPECT_EQ(scope.living(), 0u);
   }
 }
 

@@ -39,7 +39,7 @@ class AsioEnd {
   AsioEnd* const before_;
 };
 
-class AsioTask : public Task, protected Executor, private Runnable {
+class AsioTask : private OwnStop, public Task, protected Executor, private Runnable {
  public:
   // What is posted.
   struct Turn {
@@ -64,7 +64,9 @@ class AsioTask : public Task, protected Executor, private Runnable {
 
  protected:
   AsioTask(std::stop_token stop, std::source_location where)
-      : Task(static_cast<Executor&>(*this), std::move(stop), where), Runnable(&AsioTask::begin) {}
+      : OwnStop(std::move(stop)),
+        Task(static_cast<Executor&>(*this), own_limits, where),
+        Runnable(&AsioTask::begin) {}
   ~AsioTask() = default;
 
   // Never inside the initiating function: Asio's rule, and a take that succeeds is then followed by its handler at once.

@@ -20,13 +20,14 @@ class ScopeCore;
 
 class Ambient {
  public:
-  explicit Ambient(std::stop_token stop, ScopeCore* scope = nullptr, Executor* executor = nullptr)
-      : limits_{.deadline = {}, .stop = std::move(stop)}, scope_(scope), executor_(executor) {}
+  // `limits` outlives it: a reference, because to copy a stop_token is to count, and those of one scope would all count in one place.
+  explicit Ambient(const Wait& limits, ScopeCore* scope = nullptr, Executor* executor = nullptr)
+      : limits_(limits), scope_(scope), executor_(executor) {}
   Ambient(const Ambient&) = delete;
   Ambient& operator=(const Ambient&) = delete;
 
   const std::stop_token& stop() const { return limits_.stop; }
-  // The same as a Wait, for waits that have no other limits.
+  // The same as a Wait without a deadline, for waits that have no other limits.
   const Wait& limits() const { return limits_; }
   // What owns it, directly or through the task that waits for it; null for what nobody does.
   ScopeCore* scope() const { return scope_; }
@@ -37,9 +38,15 @@ class Ambient {
   ~Ambient() = default;
 
  private:
-  const Wait limits_;
+  const Wait& limits_;
   ScopeCore* const scope_;
   Executor* const executor_;
+};
+
+// A stop_token of its own, there before the Ambient that refers to it.
+struct OwnStop {
+  explicit OwnStop(std::stop_token stop) : own_limits{.deadline = {}, .stop = std::move(stop)} {}
+  const Wait own_limits;
 };
 
 // Of the code that the calling thread runs now; null if there is none.

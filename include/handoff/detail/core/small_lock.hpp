@@ -1,6 +1,6 @@
 // A four-byte lock for critical sections of a few dozen instructions: wait lists, registry shards.
 //
-// Uncontended it is one compare-and-swap each way. Under contention it spins for about a microsecond and then
+// Uncontended it is one compare-and-swap each way. Under contention it spins for a few microseconds and then
 // sleeps, because its holder may have been descheduled. Not fair, not named, not for users.
 #pragma once
 

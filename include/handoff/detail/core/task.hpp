@@ -45,6 +45,8 @@ class Executor {
  public:
   // Runs it later on one of its threads, never from inside this call. Must not throw.
   virtual void run_soon(Runnable& runnable) noexcept = 0;
+  // The same, after all that are ready there now.
+  virtual void run_later(Runnable& runnable) noexcept { run_soon(runnable); }
   // For waits().
   virtual std::string_view executor_name() const = 0;
   // The pool it is, or null.
@@ -60,6 +62,8 @@ class PromiseBase;
 class Task;
 class Waiter;
 
+extern const Wait no_limits;
+
 struct Trampoline {
   std::coroutine_handle<> next;  // To be resumed as soon as the current one is suspended.
   Task* finished = nullptr;      // Its root has ended.
@@ -67,10 +71,10 @@ struct Trampoline {
 
 class Task : public Ambient {
  public:
-  // `stop` is what the task's waits end by. `parent`: who waits for it, if that is a coroutine.
-  Task(Executor& executor, std::stop_token stop, std::source_location where,
+  // `limits` is what the task's waits end by. `parent`: who waits for it, if that is a coroutine.
+  Task(Executor& executor, const Wait& limits, std::source_location where,
        ScopeCore* scope = nullptr, const PromiseBase* parent = nullptr)
-      : Ambient(std::move(stop), scope, &executor), where_(where), parent_(parent) {}
+      : Ambient(limits, scope, &executor), where_(where), parent_(parent) {}
 
   // Runs the root until it is suspended or has ended. On a thread of the executor.
   void start(PromiseBase& root);

@@ -65,7 +65,7 @@ class Group final : private Runnable {
   bool has_timed_out() const { return has_timed_out_; }
 
   // For the members.
-  const std::stop_token& stop_token() const { return stop_token_; }
+  const Wait& limits() const { return limits_; }
   PromiseBase& awaiter() const { return *awaiter_; }
   const std::source_location& where() const { return where_; }
   void member_ended(std::size_t index, const std::exception_ptr& error) noexcept;
@@ -127,7 +127,7 @@ class Group final : private Runnable {
   PromiseBase* awaiter_ = nullptr;
   atomic<std::size_t> left_{0};
   std::stop_source stop_source_;
-  const std::stop_token stop_token_ = stop_source_.get_token();
+  const Wait limits_{.deadline = {}, .stop = stop_source_.get_token()};
   Deadline deadline_;
   std::optional<Duration> outlast_;
 
@@ -155,7 +155,7 @@ class GroupMember : public Runnable {
   class MemberTask final : public Task {
    public:
     MemberTask(GroupMember& member, Group& group)
-        : Task(group.awaiter().task().executor(), group.stop_token(), group.where(),
+        : Task(group.awaiter().task().executor(), group.limits(), group.where(),
                group.awaiter().task().scope(), &group.awaiter()),
           member_(member) {}
 

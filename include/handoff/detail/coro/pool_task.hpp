@@ -15,9 +15,9 @@ namespace handoff::inline HANDOFF_FLAVOUR::detail {
 // Counted by its pool from the moment it is handed in until it has ended, or has been handed back.
 class PoolTask : public Task, public Runnable {
  public:
-  PoolTask(PoolCore& pool, std::stop_token stop, std::source_location where,
+  PoolTask(PoolCore& pool, const Wait& limits, std::source_location where,
            ScopeCore* scope = nullptr)
-      : Task(pool, std::move(stop), where, scope), Runnable(&PoolTask::begin), pool_(pool) {}
+      : Task(pool, limits, where, scope), Runnable(&PoolTask::begin), pool_(pool) {}
 
   // By the job that stands for it in the pool's queue.
   void run_as_job();

@@ -49,10 +49,12 @@ struct OwnLoop {
 };
 
 // A task that runs in a loop of its own.
-class LoopTask final : private OwnLoop, public Task {
+class LoopTask final : private OwnLoop, private OwnStop, public Task {
  public:
   LoopTask(std::stop_token stop, std::source_location where)
-      : OwnLoop{RunLoop(where)}, Task(loop, std::move(stop), where, scope_here()) {}
+      : OwnLoop{RunLoop(where)},
+        OwnStop(std::move(stop)),
+        Task(loop, own_limits, where, scope_here()) {}
 
   void run_to_end(PromiseBase& root) {
     start(root);

@@ -15,7 +15,7 @@ class SpawnedTask final : public FutureState<T>, public PoolTask {
  public:
   SpawnedTask(PoolCore& pool, Lazy<T>&& lazy, std::source_location where)
       : FutureState<T>(nullptr, where, nullptr),
-        PoolTask(pool, pool.stop_token(), where),
+        PoolTask(pool, pool.limits(), where),
         lazy_(std::move(lazy)) {}
 
  private:

@@ -130,7 +130,9 @@ class PoolCore final : public Primitive, public Executor {
   PoolStats pool_stats() const;
   Stats stats() const override;
   void report_waits(std::vector<WaitInfo>& waits) const override;
-  const std::stop_token& stop_token() const { return stop_token_; }
+  const std::stop_token& stop_token() const { return limits_.stop; }
+  // The same as a Wait.
+  const Wait& limits() const { return limits_; }
   bool has_ended() const { return ended_.load(acquire); }  // Pairs with the store in end().
   PoolTimers& timers() { return *timers_; }
   ReturnedBlocks& returned_blocks() { return returned_blocks_; }
@@ -157,7 +159,9 @@ class PoolCore final : public Primitive, public Executor {
   // Counts a coroutine in, or refuses: there are as many as may be (`full`), or the pool has ended (`closed`).
   std::optional<Refusal> begin_coroutine();
   void end_coroutine();
+  std::size_t coroutines() const;
   void run_soon(Runnable& runnable) noexcept override;
+  void run_later(Runnable& runnable) noexcept override;
   std::string_view executor_name() const override { return prefix_; }
   PoolCore* as_pool() override { return this; }
 
@@ -199,14 +203,17 @@ class PoolCore final : public Primitive, public Executor {
   bool find_coroutine(Worker& worker, Work& work);
   bool find_waiting_coroutine(Work& work);
   bool find_any_coroutine(Worker& worker, Work& work);
-  bool steal_coroutine(Worker& victim, Work& work);
+  Worker* worker_for_ready();
+  void leave_to_all(Runnable& runnable) noexcept;
+  bool steal_coroutine(Worker& worker, Worker& victim, Work& work);
+  std::uint64_t coroutines_allowed_locked() const;
   bool someone_has_coroutines() const;
   bool needs_watching() const { return !is_watched_.load(seq_cst) && someone_has_coroutines(); }
   bool take_left_lying(Work& work);
   void leave_next_up_to_others(Worker& worker);
   bool has_left() const {
     // After an interrupt coroutines are still run: they find that they are stopped, and end.
-    return has_ended() && coroutines_.load(seq_cst) == 0;
+    return has_ended() && coroutines() == 0;
   }
   bool is_quiet() const;
 
@@ -241,7 +248,7 @@ class PoolCore final : public Primitive, public Executor {
   const std::size_t claim_size_;
   std::optional<RateLimiter> limiter_;
   std::stop_source stop_source_;
-  const std::stop_token stop_token_ = stop_source_.get_token();  // For jobs.
+  const Wait limits_{.deadline = {}, .stop = stop_source_.get_token()};  // For jobs and coroutines.
   std::stop_source end_source_;
   const std::stop_token end_token_ = end_source_.get_token();  // For workers: as ended_.
 
@@ -259,7 +266,10 @@ class PoolCore final : public Primitive, public Executor {
 
   ReadyList ready_;  // Coroutines made ready by other threads.
   const std::size_t most_coroutines_;
-  atomic<std::size_t> coroutines_{0};
+  // Counted in and out by threads that are no workers.
+  atomic<std::uint64_t> begun_outside_{0};
+  atomic<std::uint64_t> ended_outside_{0};
+  SmallLock coroutines_lock_;  // To count in, or to be allowed to.
   atomic<bool> is_watched_{false};  // One idle worker looks after those that may be left lying.
 
   atomic<bool> ended_{false};      // Leave after the job in hand.

@@ -1,7 +1,9 @@
 // Coroutines that are ready to go on, first in, first out. Takes no memory: they are linked through themselves.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "handoff/detail/core/atomic.hpp"
 #include "handoff/detail/core/small_lock.hpp"
@@ -41,10 +43,37 @@ class ReadyList {
     return first;
   }
 
+  // Takes half of them, but no more than `most`: returns the first, and puts the others on `into`.
+  Runnable* take_half(ReadyList& into, std::size_t most) {
+    Runnable* first = nullptr;
+    Runnable* last = nullptr;
+    std::size_t count = 0;
+    {
+      SmallGuard guard(lock_);
+      if (front_ == nullptr) return nullptr;
+      const std::size_t size = size_.load(relaxed);
+      count = std::min((size + 1) / 2, most);
+      first = last = front_;
+      for (std::size_t i = 1; i < count; ++i) last = last->next;
+      front_ = std::exchange(last->next, nullptr);
+      if (front_ == nullptr) back_ = nullptr;
+      size_.store(size - count, relaxed);
+    }
+    if (count > 1) into.append(*first->next, *last, count - 1);
+    return first;
+  }
+
   std::size_t size() const { return size_.load(seq_cst); }
   bool is_empty() const { return size() == 0; }
 
  private:
+  void append(Runnable& first, Runnable& last, std::size_t count) {
+    SmallGuard guard(lock_);
+    (back_ == nullptr ? front_ : back_->next) = &first;
+    back_ = &last;
+    size_.store(size_.load(relaxed) + count, seq_cst);
+  }
+
   SmallLock lock_;
   atomic<std::size_t> size_{0};  // Written under the lock.
   // Guarded by lock_.

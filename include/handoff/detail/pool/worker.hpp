@@ -40,15 +40,20 @@ struct Worker {
 
   // Coroutines that were made ready by what this worker ran. The last of them goes next, while all it needs is in the
   // cache. See pool_coroutines.cpp for when others take them.
-  atomic<Runnable*> next_up{nullptr};
+  alignas(cache_line) atomic<Runnable*> next_up{nullptr};
   ReadyList ready;
-  atomic<bool> has_told{false};         // Others, that there is something to take, and nobody has come yet.
-  atomic<std::uint32_t> told_in_vain{0};  // Times in a row that one came, and found that the worker gets on.
-  std::uint32_t tells_to_skip = 0;      // The thread's own.
+  atomic<bool> has_told{false};  // Others, that there is something to take, and nobody has come yet.
+  // Times in a row that one came, and found that the worker gets on.
+  atomic<std::uint32_t> told_in_vain{0};
 
   // -- The thread's own --------------------------------------------------------------------------
   // Times it looked for work; now and then the shared queue goes first. Others see by it that the worker gets on.
-  atomic<std::uint32_t> ticks{0};
+  alignas(cache_line) atomic<std::uint32_t> ticks{0};
+  std::uint32_t tells_to_skip = 0;  // See is_worth_telling().
+  // Coroutines that were counted in and out here: see PoolCore::begin_coroutine().
+  atomic<std::uint64_t> coroutines_allowed{0};  // By begin_coroutine(), under its lock.
+  atomic<std::uint64_t> coroutines_begun{0};
+  atomic<std::uint64_t> coroutines_ended{0};
   std::uint32_t claims = 0;  // From the shared queue.
   int nested = 0;
   std::uint32_t random = 0x9e3779b9;
