@@ -32,7 +32,8 @@ void Wakes::make_out() {
     // Both pair with the acquire in await().
     if (unpark.is_for_coroutine()) {
       receipt.state_.store(Receipt::made_out, release);  // It cannot await it before it is resumed.
-    } else if (receipt.state_.exchange(Receipt::made_out, release) == Receipt::awaited) [[unlikely]] {
+    } else if (receipt.state_.exchange(Receipt::made_out, release) == Receipt::awaited)
+        [[unlikely]] {
       futex_wake_one(address);
     }
     unpark();

@@ -6,7 +6,8 @@
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
 namespace {
-constexpr int looks_before_sleep = 150;  // A few microseconds: less than to sleep and to be woken costs.
+constexpr int looks_before_sleep =
+    150;  // A few microseconds: less than to sleep and to be woken costs.
 }
 
 void SmallLock::lock_contended() {

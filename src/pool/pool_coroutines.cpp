@@ -96,7 +96,8 @@ std::uint64_t PoolCore::coroutines_allowed_locked() const {
 
 std::optional<Refusal> PoolCore::begin_coroutine() {
   if (has_ended()) return refuse(Refusal::closed);
-  Worker* const worker = this_worker != nullptr && &this_worker->pool == this ? this_worker : nullptr;
+  Worker* const worker =
+      this_worker != nullptr && &this_worker->pool == this ? this_worker : nullptr;
   const auto begun = worker == nullptr ? 0 : worker->coroutines_begun.load(relaxed);
   if (worker == nullptr || worker->coroutines_allowed.load(relaxed) == begun) {
     SmallGuard guard(coroutines_lock_);

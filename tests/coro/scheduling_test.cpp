@@ -3,8 +3,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <memory>
 #include <functional>
+#include <memory>
 #include <thread>
 #include <utility>
 

@@ -62,8 +62,9 @@ TEST_F(Scopes, WaitsShowsThePathOfScopesAndWhoLives) {
     const auto join = *wait_to("join", "requests");
     EXPECT_EQ(join.kind, "Scope");
     EXPECT_EQ(join.scope, "server") << "who joins is a child of the outer one";
-    EXPECT_THAT(join.held_by, AllOf(HasSubstr("2 live"), HasSubstr("coroutine of scope_orphans_test.cpp:"),
-                                    HasSubstr("thread of scope_orphans_test.cpp:")));
+    EXPECT_THAT(join.held_by,
+                AllOf(HasSubstr("2 live"), HasSubstr("coroutine of scope_orphans_test.cpp:"),
+                      HasSubstr("thread of scope_orphans_test.cpp:")));
     server.request_stop();
     // Its own stop is no reason to say `stopped`; that of the inner one is its maker's.
     EXPECT_EQ(server.join(), done);

@@ -1,4 +1,6 @@
 // Coroutines handed to a pool: what is accepted, and what comes back.
+#include "handoff/spawn.hpp"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -16,7 +18,6 @@
 #include "handoff/lazy.hpp"
 #include "handoff/pool.hpp"
 #include "handoff/queue.hpp"
-#include "handoff/spawn.hpp"
 #include "support/move_probe.hpp"
 
 namespace handoff::tests {

@@ -81,7 +81,8 @@ class [[nodiscard]] Awaitable {
   bool await_suspend(std::coroutine_handle<Promise> awaiter,
                      std::source_location here = std::source_location::current()) {
     Asked asked = asked_;
-    if (asked.site.where.line() == 0) asked.site.where = here;  // It could not be asked for at the call.
+    if (asked.site.where.line() == 0)
+      asked.site.where = here;  // It could not be asked for at the call.
     PromiseBase& promise = promise_of(awaiter, asked.site.where);
     if constexpr (requires { op_.bind(promise); }) op_.bind(promise);
     if (op_.ready(promise.task().stop())) return false;

@@ -159,7 +159,7 @@ class ScopeCore final : public Primitive {
   std::vector<std::unique_ptr<OtherStop>> other_stops_;
   atomic<const OtherStop*> last_other_stop_{nullptr};  // Written under the lock.
   std::optional<Refusal> why_;
-  bool had_children_then_ = false;      // When it was stopped.
+  bool had_children_then_ = false;  // When it was stopped.
   std::uint64_t entered_before_it_ = 0;
   // Last: they refer to what is above.
   Timeout timeout_;

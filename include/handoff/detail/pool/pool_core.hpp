@@ -269,7 +269,7 @@ class PoolCore final : public Primitive, public Executor {
   // Counted in and out by threads that are no workers.
   atomic<std::uint64_t> begun_outside_{0};
   atomic<std::uint64_t> ended_outside_{0};
-  SmallLock coroutines_lock_;  // To count in, or to be allowed to.
+  SmallLock coroutines_lock_;       // To count in, or to be allowed to.
   atomic<bool> is_watched_{false};  // One idle worker looks after those that may be left lying.
 
   atomic<bool> ended_{false};      // Leave after the job in hand.

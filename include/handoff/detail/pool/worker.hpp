@@ -42,7 +42,8 @@ struct Worker {
   // cache. See pool_coroutines.cpp for when others take them.
   alignas(cache_line) atomic<Runnable*> next_up{nullptr};
   ReadyList ready;
-  atomic<bool> has_told{false};  // Others, that there is something to take, and nobody has come yet.
+  atomic<bool> has_told{
+      false};  // Others, that there is something to take, and nobody has come yet.
   // Times in a row that one came, and found that the worker gets on.
   atomic<std::uint32_t> told_in_vain{0};
 
