@@ -7,6 +7,7 @@
 #include "handoff/detail/core/assert.hpp"
 #include "handoff/detail/core/coarse_clock.hpp"
 #include "handoff/detail/core/thread_info.hpp"
+#include "handoff/detail/core/simulation.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
@@ -14,6 +15,9 @@ namespace {
 
 // Uniform enough to choose among a few: xorshift64*.
 std::uint32_t random_below(std::uint32_t limit) {
+  if constexpr (simulated_build) {
+    if (sim::is_simulated()) return static_cast<std::uint32_t>(sim::draw(limit));
+  }
   static thread_local constinit std::uint64_t state = 0;
   if (state == 0) state = 0x9e3779b97f4a7c15ULL * (this_thread_id() + std::uint64_t{1});
   state ^= state >> 12;

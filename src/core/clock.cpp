@@ -4,6 +4,7 @@
 
 #include "handoff/detail/core/atomic.hpp"
 #include "handoff/detail/core/clock_source.hpp"
+#include "handoff/detail/core/simulation.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR {
 
@@ -14,6 +15,9 @@ constinit detail::atomic<detail::ClockSource*> installed{nullptr};
 TimePoint now() {
   if (auto* source = detail::installed_clock()) [[unlikely]]
     return source->now();
+  if constexpr (detail::simulated_build) {
+    if (detail::sim::is_simulated()) return detail::sim::now();
+  }
   return std::chrono::steady_clock::now();
 }
 

@@ -1,5 +1,7 @@
 #include "handoff/detail/core/futex.hpp"
 
+#include "handoff/detail/core/simulation.hpp"
+
 #if defined(__linux__) && !(defined(HANDOFF_PORTABLE_PARK) && HANDOFF_PORTABLE_PARK)
 
 #include <linux/futex.h>
@@ -34,6 +36,9 @@ const void* low_half(const atomic<std::uint64_t>& word) {
 }  // namespace
 
 bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected, TimePoint deadline) {
+  if constexpr (simulated_build) {
+    if (sim::is_simulated()) return word.load() != expected || sim::block(&word, deadline);
+  }
   // WAIT_BITSET rather than WAIT: its time-out is absolute, on the clock that steady_clock reads.
   if (deadline == TimePoint::max()) {
     futex(&word, FUTEX_WAIT_BITSET, expected, nullptr);
@@ -44,10 +49,21 @@ bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected, TimePoint d
 }
 
 void futex_wait(atomic<std::uint64_t>& word, std::uint64_t expected) {
+  if constexpr (simulated_build) {
+    if (sim::is_simulated()) {
+      if (word.load() == expected) static_cast<void>(sim::block(low_half(word), TimePoint::max()));
+      return;
+    }
+  }
   futex(low_half(word), FUTEX_WAIT_BITSET, static_cast<std::uint32_t>(expected), nullptr);
 }
 
-void futex_wake_one(const void* word) { futex(word, FUTEX_WAKE, 1, nullptr); }
+void futex_wake_one(const void* word) {
+  if constexpr (simulated_build) {
+    if (sim::is_simulated()) return sim::wake_one(word);
+  }
+  futex(word, FUTEX_WAKE, 1, nullptr);
+}
 
 void futex_wake_one(const atomic<std::uint64_t>& word) { futex_wake_one(low_half(word)); }
 

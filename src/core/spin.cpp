@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "handoff/detail/core/small_lock.hpp"
+#include "handoff/detail/core/simulation.hpp"
 #if defined(__linux__)
 #include <sched.h>
 #endif
@@ -24,11 +25,15 @@ unsigned usable_cores() {
 }  // namespace
 
 bool spinning_pays() {
+  if constexpr (simulated_build) return false;
   static const bool pays = usable_cores() > 1;
   return pays;
 }
 
 void spin_for(Duration time) {
+  if constexpr (simulated_build) {
+    if (sim::is_simulated()) return sim::point(nullptr, sim::Access::other);
+  }
   // The real clock: a manual one would never get there.
   const auto end = std::chrono::steady_clock::now() + time;
   do {

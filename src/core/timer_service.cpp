@@ -15,11 +15,24 @@
 #include <utility>
 
 #include "handoff/detail/core/assert.hpp"
+#include "handoff/detail/core/simulation.hpp"
 #include "handoff/detail/core/unparks.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
 TimerService& TimerService::shared() {
+  if constexpr (simulated_build) {
+    if (sim::Slot* const slot = sim::slot(sim::Once::timers)) {
+      if (slot->object == nullptr) {
+        *slot = {.object = new TimerService, .destroy = [](void* object) {
+                   auto* const service = static_cast<TimerService*>(object);
+                   service->end();
+                   delete service;
+                 }};
+      }
+      return *static_cast<TimerService*>(slot->object);
+    }
+  }
   // Never destroyed: timers with static storage are cancelled late, and the thread sleeps on until the process is gone.
   static auto* const service = [] {
     auto* const made = new TimerService;
@@ -30,6 +43,21 @@ TimerService& TimerService::shared() {
 }
 
 TimerService::TimerService() : Primitive("TimerService", "timers") { enter_if_named(); }
+
+TimerService::~TimerService() { retire(); }
+
+void TimerService::end() {
+  Unpark unpark;
+  {
+    SmallGuard guard(lock_);
+    is_ending_ = true;
+    if (sleeper_ != nullptr) {
+      static_cast<void>(std::exchange(sleeper_, nullptr)->give_turn(unpark));
+    }
+  }
+  unpark();
+  if (simulated_thread_.joinable()) simulated_thread_.join();
+}
 
 void TimerService::arm(TimerEntry& entry, TimePoint due) {
   Unpark unpark;
@@ -110,13 +138,18 @@ std::uint64_t TimerService::wakeups() const {
 void TimerService::start_locked() {
   const Wait until_up;
   ThreadWaiter starter(until_up, {.operation = "start", .where = std::source_location::current()});
-  Thread([this, &starter] {
+  Thread thread([this, &starter] {
     name_this_thread("handoff-timers");
     Unpark unpark;
     static_cast<void>(starter.give_turn(unpark));  // Nothing else can end that wait.
     unpark();
     run();
-  }).detach();
+  });
+  if constexpr (simulated_build) {
+    simulated_thread_ = std::move(thread);
+  } else {
+    thread.detach();
+  }
   static_cast<void>(starter.park());
   has_thread_ = true;
 }
@@ -124,10 +157,11 @@ void TimerService::start_locked() {
 void TimerService::run() {
   lock_.lock();
   thread_ = this_thread_id();
-  while (true) {
+  while (!is_ending_) {
     while (TimerEntry* const entry = take_due_locked()) fire_locked(*entry);
-    sleep_locked();
+    if (!is_ending_) sleep_locked();
   }
+  lock_.unlock();
 }
 
 TimerEntry* TimerService::take_due_locked() {

@@ -5,7 +5,7 @@
 
 #include "handoff/detail/core/small_lock.hpp"
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || (defined(HANDOFF_SIMULATED) && HANDOFF_SIMULATED)
 #define HANDOFF_RECYCLES_FRAMES 0
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)

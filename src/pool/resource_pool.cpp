@@ -95,8 +95,8 @@ std::expected<void, Refusal> ResourceCore::acquire_place(const Wait& wait,
   }
   std::stop_source either;
   const auto stop = [&either] { either.request_stop(); };
-  const std::stop_callback on_stop(wait.stop, stop);
-  const std::stop_callback on_close(closing_.get_token(), stop);
+  const StopCallback<decltype(stop)> on_stop(wait.stop, stop);
+  const StopCallback<decltype(stop)> on_close(closing_.get_token(), stop);
   return places_.acquire({.deadline = wait.deadline, .stop = either.get_token()}, where);
 }
 

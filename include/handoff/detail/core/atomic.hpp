@@ -1,5 +1,5 @@
-// The atomics and threads that library code uses. Plain aliases here; a simulated flavour swaps
-// them, which is why nothing outside core names the std types.
+// The atomics and threads that library code uses. Plain aliases; the simulated flavour swaps them, which is
+// why nothing outside core names the std types.
 #pragma once
 
 #include <atomic>
@@ -7,13 +7,24 @@
 #include <thread>
 
 #include "handoff/detail/core/config.hpp"
+#if defined(HANDOFF_SIMULATED) && HANDOFF_SIMULATED
+#include "handoff/detail/core/simulated_atomic.hpp"
+#include "handoff/detail/core/simulated_thread.hpp"
+#endif
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
+#if defined(HANDOFF_SIMULATED) && HANDOFF_SIMULATED
+template <typename T>
+using atomic = sim::Atomic<T>;
+
+using Thread = sim::Thread;
+#else
 template <typename T>
 using atomic = std::atomic<T>;
 
 using Thread = std::jthread;
+#endif
 
 // Memory orders under short names: every use below seq_cst names its partner in a comment.
 inline constexpr auto relaxed = std::memory_order_relaxed;

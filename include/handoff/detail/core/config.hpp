@@ -4,7 +4,9 @@
 // of them in one program is a link error instead of a crash.
 #pragma once
 
-#if defined(HANDOFF_CHECKED) && HANDOFF_CHECKED
+#if defined(HANDOFF_SIMULATED) && HANDOFF_SIMULATED
+#define HANDOFF_FLAVOUR v1_sim
+#elif defined(HANDOFF_CHECKED) && HANDOFF_CHECKED
 #if defined(HANDOFF_PORTABLE_PARK) && HANDOFF_PORTABLE_PARK
 #define HANDOFF_FLAVOUR v1_checked_portable
 #else
@@ -22,6 +24,12 @@ namespace handoff::inline HANDOFF_FLAVOUR::detail {
 inline constexpr bool checked_build = true;
 #else
 inline constexpr bool checked_build = false;
+#endif
+
+#if defined(HANDOFF_SIMULATED) && HANDOFF_SIMULATED
+inline constexpr bool simulated_build = true;
+#else
+inline constexpr bool simulated_build = false;
 #endif
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::detail

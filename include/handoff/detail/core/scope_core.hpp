@@ -27,6 +27,7 @@
 #include "handoff/detail/core/atomic.hpp"
 #include "handoff/detail/core/primitive.hpp"
 #include "handoff/detail/core/steps.hpp"
+#include "handoff/detail/core/stop_callback.hpp"
 #include "handoff/detail/core/timer_wheel.hpp"
 #include "handoff/detail/core/unparks.hpp"
 #include "handoff/detail/core/wait_list.hpp"
@@ -114,7 +115,7 @@ class ScopeCore final : public Primitive {
     OtherStop(std::stop_token other, ScopeCore& scope)
         : token(std::move(other)), on_stop(token, OnParentStop{&scope}) {}
     std::stop_token token;
-    std::stop_callback<OnParentStop> on_stop;
+    StopCallback<OnParentStop> on_stop;
   };
   struct OwnThread {
     Thread thread;
@@ -163,7 +164,7 @@ class ScopeCore final : public Primitive {
   std::uint64_t entered_before_it_ = 0;
   // Last: they refer to what is above.
   Timeout timeout_;
-  std::optional<std::stop_callback<OnParentStop>> on_parent_stop_;
+  std::optional<StopCallback<OnParentStop>> on_parent_stop_;
 };
 
 // Waiting for all that live in a scope, in steps.

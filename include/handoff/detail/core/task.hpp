@@ -18,6 +18,7 @@
 #include "handoff/detail/core/ambient.hpp"
 #include "handoff/detail/core/atomic.hpp"
 #include "handoff/detail/core/small_lock.hpp"
+#include "handoff/detail/core/stop_callback.hpp"
 #include "handoff/detail/core/thread_info.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR {
@@ -115,7 +116,7 @@ class Task : public Ambient {
   // One callback for all the waits of the task, rather than one for each: see end_wait(). Made for the first of them.
   SmallLock stop_lock_;
   atomic<Waiter*> waiting_{nullptr};
-  std::optional<std::stop_callback<Stop>> on_stop_;
+  std::optional<StopCallback<Stop>> on_stop_;
 };
 
 // The base of every promise type.

@@ -64,6 +64,8 @@ class TimerService final : public Primitive {
   };
 
   TimerService();
+  ~TimerService();
+  void end();  // Of a simulated run.
 
   void start_locked();
   void run();
@@ -94,6 +96,8 @@ class TimerService final : public Primitive {
   std::uint64_t wakeups_ = 0;
   std::uint64_t armings_ = 0;
   std::uint64_t firings_ = 0;
+  bool is_ending_ = false;
+  Thread simulated_thread_;
 };
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::detail

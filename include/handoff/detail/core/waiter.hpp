@@ -28,6 +28,7 @@
 #include "handoff/detail/core/atomic.hpp"
 #include "handoff/detail/core/clock_source.hpp"
 #include "handoff/detail/core/futex.hpp"
+#include "handoff/detail/core/stop_callback.hpp"
 #include "handoff/detail/core/thread_info.hpp"
 #include "handoff/detail/core/timer_wheel.hpp"
 #include "handoff/wait.hpp"
@@ -236,7 +237,7 @@ class ThreadWaiter final : public Waiter {
 
   ClockSource* clock_ = nullptr;  // The replaced clock this wait was armed with, if any.
   ClockTimer timer_;
-  std::optional<std::stop_callback<StopClaim>> on_stop_;
+  std::optional<StopCallback<StopClaim>> on_stop_;
 };
 
 // The deadline of a coroutine, which has no thread that could sleep until then.
@@ -259,7 +260,7 @@ class OwnLimits {
 
  private:
   std::optional<CoroutineTimer> timer_;
-  std::optional<std::stop_callback<StopClaim>> on_stop_;
+  std::optional<StopCallback<StopClaim>> on_stop_;
 };
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::detail

@@ -19,6 +19,7 @@
 #include "handoff/detail/core/atomic.hpp"
 #include "handoff/detail/core/awaitable.hpp"
 #include "handoff/detail/core/small_lock.hpp"
+#include "handoff/detail/core/stop_callback.hpp"
 #include "handoff/detail/core/timer_wheel.hpp"
 #include "handoff/lazy.hpp"
 #include "handoff/refusal.hpp"
@@ -141,7 +142,7 @@ class Group final : private Runnable {
 
   Timeout timeout_;
   bool is_timed_ = false;  // Written before the members run, or by the stop callback.
-  std::optional<std::stop_callback<OnStop>> on_stop_;
+  std::optional<StopCallback<OnStop>> on_stop_;
 };
 
 // One of them: a task of its own, which lives in the frame of the one that waits.

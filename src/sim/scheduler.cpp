@@ -1,0 +1,375 @@
+#include "sim/scheduler.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <ranges>
+#include <thread>
+#include <utility>
+
+#include "handoff/detail/core/thread_info.hpp"
+#include "handoff/waits.hpp"
+#include "sim/carrier.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::detail::sim {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// Some moment, the same in every run.
+constexpr TimePoint beginning{std::chrono::hours(1000)};
+
+constexpr unsigned body_number = 1;
+
+// A run whose threads no longer run, as another thread sees it to report on it.
+constinit thread_local Scheduler* reported = nullptr;
+
+std::string what_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "something that is no std::exception";
+  }
+}
+
+const char* name_of(Access access) {
+  switch (access) {
+    case Access::load: return "load";
+    case Access::store: return "store";
+    case Access::change: return "change";
+    case Access::other: break;
+  }
+  return "look";
+}
+
+// Who waits for what, of a run that has stopped. In a thread of its own: a thread that was left in the middle of something may hold a lock.
+std::string waits_of(Scheduler& run) {
+  struct Answer {
+    std::mutex mutex;
+    std::condition_variable is_there;
+    std::optional<std::string> text;
+  };
+  const auto answer = std::make_shared<Answer>();
+  std::thread([answer, &run] {
+    reported = &run;
+    std::string text;
+    for (const WaitInfo& each : waits()) {
+      text += fmt::format("  {} waits to {} {} \"{}\" at {}:{}{}\n", each.thread, each.operation, each.kind,
+                          each.name, each.where.file_name(), each.where.line(),
+                          each.held_by.empty() ? "" : fmt::format(" ({})", each.held_by));
+    }
+    const std::lock_guard lock(answer->mutex);
+    answer->text = std::move(text);
+    answer->is_there.notify_one();
+  }).detach();
+  std::unique_lock lock(answer->mutex);
+  answer->is_there.wait_for(lock, 1s, [&] { return answer->text.has_value(); });
+  return answer->text.value_or(std::string());
+}
+
+}  // namespace
+
+std::string SimThread::name() const {
+  return number == body_number ? "body" : fmt::format("thread {}", number);
+}
+
+Scheduler::Scheduler(Strategy& strategy, std::uint64_t draws, const RunLimits& limits, bool keeps_events)
+    : strategy_(strategy), limits_(limits), keeps_events_(keeps_events), draws_(draws), now_(beginning) {}
+
+Scheduler::~Scheduler() = default;
+
+// -- From outside ---------------------------------------------------------------------------------
+
+RunResult Scheduler::run(std::function<void()> body) {
+  const auto root = start([this, body = std::move(body)] { run_body(body); });
+  give_baton(root->baton);
+  auto failure = await_end();
+  return {.failure = std::move(failure), .steps = steps_.load(), .switches = switches_, .ended_at = now_};
+}
+
+std::optional<std::string> Scheduler::await_end() {
+  std::unique_lock lock(mutex_);
+  std::uint64_t steps_seen = 0;
+  auto since = std::chrono::steady_clock::now();
+  while (!ended_.wait_for(lock, 200ms, [&] { return has_ended_; })) {
+    const auto steps = steps_.load();
+    const auto time = std::chrono::steady_clock::now();
+    if (std::exchange(steps_seen, steps) != steps) since = time;
+    if (time - since < limits_.patience) continue;
+    is_dead_ = true;
+    failure_ = fmt::format(
+        "a thread has not come back to Handoff for {} s, after step {} of the run: it waits for something outside, or computes for ever",
+        std::chrono::duration_cast<std::chrono::seconds>(limits_.patience).count(), steps);
+    break;
+  }
+  return failure_;
+}
+
+void Scheduler::finish_run() {
+  const std::lock_guard lock(mutex_);
+  has_ended_ = true;
+  ended_.notify_one();
+}
+
+// -- Threads --------------------------------------------------------------------------------------
+
+std::shared_ptr<SimThread> Scheduler::start(std::move_only_function<void()> body) {
+  const auto number = static_cast<unsigned>(threads_.size() + 1);
+  auto thread = std::make_shared<SimThread>(*this, number, std::move(body));
+  threads_.push_back(thread);
+  carry(thread);
+  ready_.push_back(thread.get());
+  strategy_.thread_started(number);
+  return thread;
+}
+
+void Scheduler::run_body(const std::function<void()>& body) {
+  body();
+  destroy_slots();
+  check_nobody_lives();
+}
+
+void Scheduler::destroy_slots() {
+  for (Slot& each : slots_) {
+    if (each.object != nullptr) each.destroy(each.object);
+    each = {};
+  }
+}
+
+void Scheduler::check_nobody_lives() {
+  std::string living;
+  for (const auto& each : threads_) {
+    if (each->number == body_number || each->state == SimThread::State::finished) continue;
+    living += fmt::format("{}{}", living.empty() ? "" : ", ", each->name());
+  }
+  if (!living.empty()) fail(fmt::format("the body has ended, and left alive: {}", living));
+}
+
+SimThread* Scheduler::run_thread(SimThread& thread) {
+  note("begins", nullptr);
+  std::exception_ptr error;
+  try {
+    thread.body();
+    thread.body = nullptr;
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (error) fail(fmt::format("{} threw: {}", thread.name(), what_of(error)));
+  note("ends", nullptr);
+  thread.state = SimThread::State::finished;
+  std::erase(ready_, &thread);
+  if (thread.number == body_number) return nullptr;
+  wake_all(&thread);
+  return &choose(thread);
+}
+
+void Scheduler::join(SimThread& thread) {
+  point(&thread, Access::other);
+  while (thread.state != SimThread::State::finished) {
+    static_cast<void>(block(&thread, TimePoint::max()));
+  }
+}
+
+// -- Who runs -------------------------------------------------------------------------------------
+
+SimThread& Scheduler::choose(SimThread& from) {
+  while (ready_.empty()) let_time_pass();
+  const bool is_forced = from.state != SimThread::State::ready;
+  if (ready_.size() == 1 && !is_forced) return from;
+  std::vector<unsigned> numbers;
+  numbers.reserve(ready_.size());
+  for (const SimThread* each : ready_) numbers.push_back(each->number);
+  std::ranges::sort(numbers);
+  const unsigned next = strategy_.next(
+      numbers, {.number = from.number, .step = from.steps, .can_go_on = !is_forced});
+  if (next != from.number) {
+    schedule_.push_back({.from = from.number, .step = from.steps, .to = next, .is_forced = is_forced});
+  }
+  return *threads_[next - 1];
+}
+
+void Scheduler::switch_to(SimThread& self, SimThread& next) {
+  if (&self == &next) return;
+  ++switches_;
+  give_baton(next.baton);
+  take_baton(self.baton);
+}
+
+void Scheduler::point(const void* object, Access access) {
+  SimThread& self = *carried_here();
+  if (is_dead_.load(std::memory_order_relaxed)) park_for_ever();
+  if (self.uninterrupted > 0) return;
+  ++self.steps;
+  const auto steps = steps_.load(std::memory_order_relaxed) + 1;
+  steps_.store(steps, std::memory_order_relaxed);
+  if (steps > limits_.most_steps) {
+    fail(fmt::format("more than {} steps: it goes round in circles, or max_steps is too small", limits_.most_steps));
+  }
+  do_faults(self);
+  if (ready_.size() > 1) switch_to(self, choose(self));
+  if (keeps_events_) note(name_of(access), object);
+}
+
+bool Scheduler::block(const void* address, TimePoint deadline) {
+  SimThread& self = *carried_here();
+  if (is_dead_.load(std::memory_order_relaxed)) park_for_ever();
+  if (deadline <= now_) return false;
+  self.state = SimThread::State::blocked;
+  self.address = address;
+  self.deadline = deadline;
+  self.has_timed_out = false;
+  self.blocked_since = steps_.load();
+  std::erase(ready_, &self);
+  note("waits", address);
+  switch_to(self, choose(self));
+  note(self.has_timed_out ? "has waited long enough" : "goes on", address);
+  return !self.has_timed_out;
+}
+
+void Scheduler::wake(SimThread& thread, bool has_timed_out) {
+  thread.state = SimThread::State::ready;
+  thread.address = nullptr;
+  thread.has_timed_out = has_timed_out;
+  ready_.push_back(&thread);
+}
+
+void Scheduler::wake_one(const void* address) {
+  SimThread* first = nullptr;
+  for (const auto& each : threads_) {
+    if (each->state != SimThread::State::blocked || each->address != address) continue;
+    if (first == nullptr || each->blocked_since < first->blocked_since) first = each.get();
+  }
+  if (first != nullptr) wake(*first, false);
+}
+
+void Scheduler::wake_all(const void* address) {
+  for (const auto& each : threads_) {
+    if (each->state == SimThread::State::blocked && each->address == address) wake(*each, false);
+  }
+}
+
+// All wait: on to the first deadline.
+void Scheduler::let_time_pass() {
+  TimePoint first = TimePoint::max();
+  for (const auto& each : threads_) {
+    if (each->state == SimThread::State::blocked) first = std::min(first, each->deadline);
+  }
+  if (first == TimePoint::max()) fail("deadlock: all threads wait, and no deadline will come\n" + who_is_blocked());
+  now_ = std::max(now_, first);
+  if (limits_.faults.clock_jump > 0 && happens(limits_.faults.clock_jump)) {
+    now_ += std::chrono::milliseconds(draws_.below(1000));
+  }
+  for (const auto& each : threads_) {
+    if (each->state == SimThread::State::blocked && each->deadline <= now_) wake(*each, true);
+  }
+}
+
+void Scheduler::do_faults(SimThread& self) {
+  const Faults& faults = limits_.faults;
+  if (faults.spurious_wake > 0 && happens(faults.spurious_wake)) {
+    std::vector<SimThread*> blocked;
+    for (const auto& each : threads_) {
+      if (each->state == SimThread::State::blocked && each->address != each.get()) blocked.push_back(each.get());
+    }
+    if (!blocked.empty()) wake(*blocked[draws_.below(blocked.size())], false);
+  }
+  if (faults.slow_thread > 0 && happens(faults.slow_thread)) {
+    static_cast<void>(block(&self, now_ + std::chrono::microseconds(1 + draws_.below(1000))));
+  }
+}
+
+std::uint64_t Scheduler::draw(std::uint64_t below) {
+  if (const auto chosen = strategy_.draw(below)) return *chosen;
+  return draws_.below(below);
+}
+
+bool Scheduler::happens(double probability) {
+  constexpr std::uint64_t parts = std::uint64_t{1} << 32;
+  return draws_.below(parts) < static_cast<std::uint64_t>(probability * static_cast<double>(parts));
+}
+
+// -- The end of a run that failed -----------------------------------------------------------------
+
+void Scheduler::fail(std::string why) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::move(why);
+    has_ended_ = true;
+    is_dead_ = true;
+  }
+  ended_.notify_one();
+  park_for_ever();
+}
+
+void Scheduler::park_for_ever() {
+  std::atomic<std::uint32_t> never{0};
+  while (true) take_baton(never);
+}
+
+std::string Scheduler::who_is_blocked() const {
+  std::string text = waits_of(const_cast<Scheduler&>(*this));
+  for (const auto& each : threads_) {
+    if (each->state != SimThread::State::blocked) continue;
+    text += fmt::format("  {} has waited since step {}\n", each->name(), each->blocked_since);
+  }
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+void Scheduler::note(const char* what, const void* object) {
+  if (!keeps_events_) return;
+  events_.push_back({.step = steps_.load(), .thread = carried_here()->number, .what = what, .object = object});
+}
+
+// -- The hooks of the library ---------------------------------------------------------------------
+
+bool is_simulated() { return carried_here() != nullptr; }
+
+void point(const void* object, Access access) {
+  if (SimThread* const self = carried_here()) self->run.point(object, access);
+}
+
+bool fails_for_no_reason() {
+  SimThread* const self = carried_here();
+  return self != nullptr && self->uninterrupted == 0 && self->run.weak_fails();
+}
+
+bool block(const void* address, TimePoint deadline) { return carried_here()->run.block(address, deadline); }
+void wake_one(const void* address) {
+  if (SimThread* const self = carried_here()) self->run.wake_one(address);
+}
+void wake_all(const void* address) {
+  if (SimThread* const self = carried_here()) self->run.wake_all(address);
+}
+
+unsigned this_number() {
+  const SimThread* const self = carried_here();
+  return self == nullptr ? 0 : self->number;
+}
+
+TimePoint now() { return carried_here()->run.now(); }
+
+std::uint64_t draw(std::uint64_t below) { return carried_here()->run.draw(below); }
+
+void note(const char* what, const void* object) {
+  if (SimThread* const self = carried_here()) self->run.note(what, object);
+}
+
+Slot* slot(Once which) {
+  if (SimThread* const self = carried_here()) return &self->run.slot(which);
+  return reported == nullptr ? nullptr : &reported->slot(which);
+}
+
+Uninterrupted::Uninterrupted() {
+  if (SimThread* const self = carried_here()) ++self->uninterrupted;
+}
+Uninterrupted::~Uninterrupted() {
+  if (SimThread* const self = carried_here()) --self->uninterrupted;
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::detail::sim

@@ -1,0 +1,203 @@
+#include "handoff/testing/simulate.hpp"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "sim/carrier.hpp"
+#include "sim/scheduler.hpp"
+#include "sim/strategy.hpp"
+#include "sim/table.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR {
+
+using namespace detail::sim;
+
+namespace testing {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t table_lines = 200;
+
+// What a failing run leaves behind is never freed, so there are not too many of them.
+constexpr int most_failing_tries = 100;
+constexpr auto longest_shortening = 10s;
+
+struct Outcome {
+  std::optional<std::string> failure;
+  RunResult result;
+  Schedule schedule;
+  std::string table;
+};
+
+class Simulation {
+ public:
+  Simulation(const SimulateOptions& options, const std::function<void()>& body)
+      : body_(body),
+        limits_{.most_steps = options.max_steps, .patience = options.patience, .faults = options.faults} {}
+
+  Outcome run(detail::sim::Strategy& strategy, bool keeps_events = false) {
+    auto scheduler =
+        std::make_unique<Scheduler>(strategy, strategy.draws_seed(), limits_, keeps_events);
+    Outcome outcome;
+    outcome.result = scheduler->run(body_);
+    outcome.failure = outcome.result.failure;
+    outcome.schedule = scheduler->schedule();
+    if (keeps_events) outcome.table = table_of(*scheduler, table_lines);
+    // The threads of a run that failed still stand in it.
+    if (outcome.failure) static_cast<void>(scheduler.release());
+    return outcome;
+  }
+
+  Outcome replay(const Schedule& schedule, std::uint64_t draws_seed, bool keeps_events = false) {
+    const auto strategy = replay_strategy(schedule, draws_seed);
+    static_cast<void>(strategy->begin_run());
+    return run(*strategy, keeps_events);
+  }
+
+  // Leaves out changes of threads that were not forced, many at once and then fewer, as long as it fails the same way.
+  Schedule shorten(Schedule schedule, std::uint64_t draws_seed, const std::string& failure) {
+    const auto end = std::chrono::steady_clock::now() + longest_shortening;
+    int failing_tries = 0;
+    for (std::size_t chunk = schedule.size(); chunk > 0; chunk /= 2) {
+      for (std::size_t from = 0; from < schedule.size();) {
+        if (failing_tries == most_failing_tries || std::chrono::steady_clock::now() > end) return schedule;
+        Schedule without = leave_out(schedule, from, chunk);
+        if (without.size() == schedule.size()) {
+          from += chunk;
+          continue;
+        }
+        Outcome outcome = replay(without, draws_seed);
+        const bool fails = outcome.failure && kind_of(*outcome.failure) == kind_of(failure);
+        if (outcome.failure) ++failing_tries;
+        if (fails && outcome.schedule.size() < schedule.size()) {
+          schedule = std::move(outcome.schedule);  // As it went, which may differ from what was asked.
+        } else {
+          from += chunk;
+        }
+      }
+    }
+    return schedule;
+  }
+
+ private:
+  // Its first line, up to the first number: two deadlocks at different steps are the same failure.
+  static std::string_view kind_of(std::string_view failure) {
+    return failure.substr(0, failure.find_first_of("0123456789\n"));
+  }
+  static Schedule leave_out(const Schedule& schedule, std::size_t from, std::size_t count) {
+    Schedule without;
+    for (std::size_t i = 0; i < schedule.size(); ++i) {
+      const bool is_meant = i >= from && i < from + count;
+      if (!is_meant || schedule[i].is_forced) without.push_back(schedule[i]);
+    }
+    return without;
+  }
+
+  const std::function<void()>& body_;
+  const RunLimits limits_;
+};
+
+std::unique_ptr<detail::sim::Strategy> strategy_of(const SimulateOptions& options) {
+  switch (options.strategy.kind) {
+    case Strategy::Kind::random: return random_strategy(options.first_seed, options.runs);
+    case Strategy::Kind::pct: return pct_strategy(options.strategy.depth, options.first_seed, options.runs);
+    case Strategy::Kind::exhaustive: break;
+  }
+  return exhaustive_strategy(options.strategy.depth, options.runs);
+}
+
+std::optional<std::uint64_t> seed_asked_for() {
+  const char* const text = std::getenv("HANDOFF_SEED");
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  std::uint64_t seed = 0;
+  const char* const end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, seed);
+  if (error != std::errc() || stop != end) {
+    throw std::invalid_argument(fmt::format("HANDOFF_SEED must be a number, got \"{}\"", text));
+  }
+  return seed;
+}
+
+[[noreturn]] void report(Simulation& simulation, Outcome outcome, std::uint64_t seed,
+                         std::uint64_t runs, const SimulateOptions& options) {
+  const std::size_t length = outcome.schedule.size();
+  Schedule schedule = outcome.schedule;
+  if (options.shorten) schedule = simulation.shorten(schedule, seed, *outcome.failure);
+  Outcome shown = simulation.replay(schedule, seed, true);
+  std::string text;
+  if (!shown.failure) {
+    text = fmt::format(
+        "{}\n\nfound in run {}, but not when it was repeated: the body depends on something besides its schedule\n",
+        *outcome.failure, runs);
+  } else {
+    text = fmt::format("{}\n\nfound in run {}, seed {}; {} changes of threads, {} after shortening\n\n{}\n",
+                       *shown.failure, runs, seed, length, schedule.size(), shown.table);
+  }
+  if (options.strategy.kind != Strategy::Kind::exhaustive) {
+    text += fmt::format("again:      HANDOFF_SEED={}\n", seed);
+  }
+  text += fmt::format("shortened:  HANDOFF_SCHEDULE={}\n", to_text(schedule));
+  throw SimulationFailed(text, {.what = shown.failure.value_or(*outcome.failure),
+                                .seed = seed,
+                                .runs = runs,
+                                .schedule = to_text(schedule)});
+}
+
+}  // namespace
+
+Simulated simulate(const SimulateOptions& options, const std::function<void()>& body) {
+  if (is_simulated()) throw std::logic_error("simulate() was called inside a simulation");
+  Simulation simulation(options, body);
+  if (const char* const text = std::getenv("HANDOFF_SCHEDULE"); text != nullptr && *text != '\0') {
+    Outcome outcome = simulation.replay(schedule_from(text), options.first_seed, true);
+    if (outcome.failure) {
+      throw SimulationFailed(
+          fmt::format("{}\n\n{}", *outcome.failure, outcome.table),
+          {.what = *outcome.failure, .seed = options.first_seed, .runs = 1, .schedule = text});
+    }
+    return {.runs = 1, .steps = outcome.result.steps, .switches = outcome.result.switches};
+  }
+  SimulateOptions chosen = options;
+  if (const auto seed = seed_asked_for()) {
+    chosen.first_seed = *seed;
+    chosen.runs = 1;
+  }
+  const auto strategy = strategy_of(chosen);
+  Simulated done;
+  while (strategy->begin_run()) {
+    Outcome outcome = simulation.run(*strategy);
+    ++done.runs;
+    done.steps += outcome.result.steps;
+    done.switches += outcome.result.switches;
+    if (outcome.failure) {
+      report(simulation, std::move(outcome), strategy->draws_seed(), done.runs, chosen);
+    }
+  }
+  done.is_complete = chosen.strategy.kind == Strategy::Kind::exhaustive && done.runs < chosen.runs;
+  return done;
+}
+
+void check(bool is_true, std::string_view what_is_wrong) {
+  if (is_true) return;
+  if (SimThread* const self = carried_here()) self->run.fail(std::string(what_is_wrong));
+  throw std::logic_error(fmt::format("check() outside of a simulation: {}", what_is_wrong));
+}
+
+void pause(Duration time) {
+  SimThread* const self = carried_here();
+  if (self == nullptr) throw std::logic_error("pause() is for simulated threads");
+  while (self->run.block(self, self->run.now() + time)) {
+  }
+}
+
+}  // namespace testing
+}  // namespace handoff::inline HANDOFF_FLAVOUR
