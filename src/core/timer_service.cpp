@@ -76,6 +76,11 @@ void TimerService::arm(TimerEntry& entry, TimePoint due) {
   unpark();
 }
 
+void TimerService::start() {
+  SmallGuard guard(lock_);
+  if (!has_thread_) start_locked();
+}
+
 bool TimerService::must_wake_locked(TimePoint due, bool was_empty) const {
   if (sleeper_ == nullptr) return false;
   if (due < wake_at_) return true;

@@ -108,7 +108,10 @@ CoroutineTimer::CoroutineTimer(Waiter& waiter)
     : TimerEntry([](TimerEntry& entry) noexcept {
         static_cast<CoroutineTimer&>(entry).waiter_.time_out();
       }),
-      waiter_(waiter) {}
+      waiter_(waiter) {
+  // What may throw comes before the waiter stands in any line.
+  TimerService::shared().start();
+}
 
 CoroutineTimer::~CoroutineTimer() { TimerService::shared().cancel_and_wait(*this); }
 

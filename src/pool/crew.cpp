@@ -147,7 +147,7 @@ bool PoolCore::step_aside(Worker& worker) {
     }
     refresh_excess_locked();
   }
-  leave_next_up_to_others(worker);
+  leave_ready_to_others(worker);
   tell_workers();  // What it has claimed is for the others now.
   if (!stays) return false;
   rest(worker);
@@ -182,7 +182,7 @@ void PoolCore::resize(std::size_t workers) {
 }
 
 void PoolCore::enter_blocked(Worker& worker, FutureCore* awaited) {
-  leave_next_up_to_others(worker);
+  leave_ready_to_others(worker);
   BringIn how = BringIn::nothing;
   bool is_starved = false;
   {

@@ -4,7 +4,7 @@
 // other a switch then costs tens of nanoseconds, where waking a thread costs microseconds, and so does what has to move to
 // another core's cache. Others take
 // - nothing from a worker that gets on, unless many wait there;
-// - what is left lying: the worker has been at one thing for a microsecond, or for longer.
+// - what is left lying: the worker does not get through what waits there within some microseconds.
 // A worker tells the others when there is more than one to take. If they come in vain, because it gets on, it tells them ever more
 // seldom. Meanwhile one idle worker, if there is any, looks every millisecond for what no longer moves.
 #include <algorithm>
@@ -24,6 +24,9 @@ constexpr std::size_t most_stolen = 64;
 constexpr Duration moment = std::chrono::microseconds(10);
 constexpr int looks = 10;
 
+// How many looks of a worker that is busy there are to one at those that may be blocked.
+constexpr std::size_t looks_per_watch = 8;
+
 constexpr std::uint32_t most_told_in_vain = 10;  // 1,023 tells are skipped then.
 
 bool is_worth_telling(Worker& worker, std::size_t waiting) {
@@ -39,10 +42,11 @@ bool is_worth_telling(Worker& worker, std::size_t waiting) {
 
 // Looks for a moment whether the worker is about to run what it has made ready itself.
 bool will_soon_run_all(const Worker& worker) {
-  const auto ticks = worker.ticks.load(relaxed);
+  const auto taken = worker.ready.taken();
   const std::size_t waiting = worker.ready.size();
   for (int look = 0; look < looks; ++look) {
-    if (worker.ready.is_empty() || worker.ticks.load(relaxed) - ticks > waiting) return true;
+    if (worker.ready.is_empty() || worker.ready.taken() - taken >= waiting) return true;
+    if (!spinning_pays()) return false;
     spin_for(moment / looks);
   }
   return false;
@@ -61,11 +65,10 @@ void note_told(Worker& worker, bool in_vain) {
 // -- How many there are ---------------------------------------------------------------------------
 //
 // One number for all workers would be fought over by them, with every coroutine. So each worker counts for itself. To keep to the limit it
-// is allowed some at a time: a share of those that are left, so that what one does not use is not missed by the others; near
-// the limit it is one at a time.
+// has permits to begin some more: a share of those that are left, which is taken back before anybody is refused.
 
 namespace {
-constexpr std::uint64_t most_allowed_at_a_time = 64;
+constexpr std::uint64_t most_permits = 64;
 }
 
 // Never less than there are: who has ended had begun before. And not more, if nothing happens meanwhile.
@@ -83,48 +86,73 @@ std::size_t PoolCore::coroutines() const {
 
 // As coroutines(), with those that workers may begin without asking.
 std::uint64_t PoolCore::coroutines_allowed_locked() const {
-  std::uint64_t ended = ended_outside_.load(acquire);
+  std::uint64_t permits = 0;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
-    ended += workers_[i].coroutines_ended.load(acquire);
+    permits += workers_[i].coroutine_permits.load(relaxed);
   }
-  std::uint64_t allowed = begun_outside_.load(relaxed);  // Written under the lock, as the others.
-  for (std::size_t i = 0; i < workers_.size(); ++i) {
-    allowed += workers_[i].coroutines_allowed.load(relaxed);
+  return coroutines() + permits;
+}
+
+// It has been counted in already. False if that is one too many.
+bool PoolCore::may_begin_locked(Worker* worker) {
+  auto allowed = coroutines_allowed_locked();
+  if (allowed > most_coroutines_) {
+    // What some may begin and have not must not be missed by the others.
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+      workers_[i].coroutine_permits.store(0, seq_cst);
+    }
+    allowed = coroutines_allowed_locked();
+    if (allowed > most_coroutines_) return false;
   }
-  return allowed - ended;
+  if (worker != nullptr) {
+    const auto share = (most_coroutines_ - allowed) / (4 * (workers_.size() + 1));
+    worker->coroutine_permits.store(std::min<std::uint64_t>(share, most_permits), seq_cst);
+  }
+  return true;
 }
 
 std::optional<Refusal> PoolCore::begin_coroutine() {
   if (has_ended()) return refuse(Refusal::closed);
-  Worker* const worker =
-      this_worker != nullptr && &this_worker->pool == this ? this_worker : nullptr;
-  const auto begun = worker == nullptr ? 0 : worker->coroutines_begun.load(relaxed);
-  if (worker == nullptr || worker->coroutines_allowed.load(relaxed) == begun) {
-    SmallGuard guard(coroutines_lock_);
-    const auto allowed = coroutines_allowed_locked();
-    if (allowed >= most_coroutines_) return refuse(Refusal::full);
-    if (worker == nullptr) {
-      begun_outside_.fetch_add(1, seq_cst);
-      return std::nullopt;
+  Worker* const worker = this_worker != nullptr && &this_worker->pool == this ? this_worker : nullptr;
+  if (worker == nullptr) {
+    begun_outside_.fetch_add(1, seq_cst);
+  } else {
+    // Counted before the permit is taken: who adds up both may count it twice, but never not at all.
+    worker->coroutines_begun.store(worker->coroutines_begun.load(relaxed) + 1, seq_cst);
+    auto permits = worker->coroutine_permits.load(relaxed);
+    while (permits > 0) {
+      if (worker->coroutine_permits.compare_exchange_weak(permits, permits - 1, seq_cst)) {
+        return std::nullopt;
+      }
     }
-    const auto share = (most_coroutines_ - allowed) / (4 * (workers_.size() + 1));
-    const auto more = std::clamp<std::uint64_t>(share, 1, most_allowed_at_a_time);
-    worker->coroutines_allowed.store(begun + more, relaxed);
   }
-  // Release, as others' looks at the end of those that are begun here must see it, and what they did sees to that.
-  worker->coroutines_begun.store(begun + 1, release);
-  return std::nullopt;
+  {
+    SmallGuard guard(coroutines_lock_);
+    if (may_begin_locked(worker)) return std::nullopt;
+    // Under the lock: the next who asks must not count it.
+    if (worker == nullptr) {
+      begun_outside_.fetch_sub(1, seq_cst);
+    } else {
+      worker->coroutines_begun.store(worker->coroutines_begun.load(relaxed) - 1, seq_cst);
+    }
+  }
+  rouse_if_none_is_left();
+  return refuse(Refusal::full);
 }
 
 void PoolCore::end_coroutine() {
-  // Sequentially consistent: workers that are about to sleep have looked at it, or are roused.
   if (this_worker != nullptr && &this_worker->pool == this) {
     auto& ended = this_worker->coroutines_ended;
     ended.store(ended.load(relaxed) + 1, seq_cst);
   } else {
     ended_outside_.fetch_add(1, seq_cst);
   }
-  if ((has_ended() || queue_.is_closed()) && coroutines() == 0) idle_.rouse_all();
+  rouse_if_none_is_left();
+}
+
+// Sequentially consistent, as the counting before it: workers that are about to sleep have looked at the numbers, or are roused.
+void PoolCore::rouse_if_none_is_left() {
+  if ((ended_.load(seq_cst) || queue_.is_closed()) && coroutines() == 0) idle_.rouse_all();
 }
 
 // -- Where they run -------------------------------------------------------------------------------
@@ -161,11 +189,16 @@ void PoolCore::leave_to_all(Runnable& runnable) noexcept {
   static_cast<void>(ready_.push(runnable, [this] { tell_workers(); }));
 }
 
-// Those that have waited longest, also others': a worker that is long at something strands what it has made ready.
-bool PoolCore::find_waiting_coroutine(Work& work) {
-  work.coroutine = ready_.take();
-  for (std::size_t i = 0; work.coroutine == nullptr && i < workers_.size(); ++i) {
-    work.coroutine = workers_[i].ready.take();
+// Those that wait anywhere, of each list in its turn: also of those that wait behind two that wake each other, or at a worker that
+// is long at something.
+bool PoolCore::find_waiting_coroutine(const Worker& worker, Work& work) {
+  const std::size_t lists = workers_.size() + 1;
+  const std::size_t first = worker.ticks.load(relaxed) / look_period;
+  // Nobody may be idle, and so watch, while one is blocked by something the pool knows nothing of.
+  if (first % looks_per_watch == 0 && take_left_lying(work)) return true;
+  for (std::size_t i = 0; work.coroutine == nullptr && i < lists; ++i) {
+    const std::size_t list = (first + i) % lists;
+    work.coroutine = list < workers_.size() ? workers_[list].ready.take() : ready_.take();
   }
   return work.coroutine != nullptr;
 }
@@ -180,13 +213,17 @@ bool PoolCore::find_coroutine(Worker& worker, Work& work) {
   return work.coroutine != nullptr;
 }
 
+// For a pool that has ended, which runs nothing else any more.
 bool PoolCore::find_any_coroutine(Worker& worker, Work& work) {
-  return find_coroutine(worker, work) || find_waiting_coroutine(work);
+  if (worker.next_tick() % look_period == 0 && find_waiting_coroutine(worker, work)) return true;
+  return find_coroutine(worker, work) || find_waiting_coroutine(worker, work);
 }
 
 bool PoolCore::steal_coroutine(Worker& worker, Worker& victim, Work& work) {
   if (victim.ready.size() >= many) {
     work.coroutine = victim.ready.take_half(worker.ready, most_stolen);
+    // For a moment the others were on no list: who looked then may have gone to sleep.
+    if (work.coroutine != nullptr && !worker.ready.is_empty()) tell_workers();
     if (work.coroutine != nullptr) return true;
   }
   const bool gets_on = will_soon_run_all(victim);
@@ -206,7 +243,8 @@ bool PoolCore::take_left_lying(Work& work) {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     Worker& each = workers_[i];
     const auto ticks = each.ticks.load(relaxed);
-    const bool gets_on = std::exchange(each.ticks_seen, ticks) != ticks;
+    const bool gets_on = each.ticks_seen.load(relaxed) != ticks;
+    each.ticks_seen.store(ticks, relaxed);
     if (gets_on) continue;
     if (each.next_up.load(relaxed) != nullptr) {
       work.coroutine = each.next_up.exchange(nullptr, acq_rel);
@@ -217,11 +255,13 @@ bool PoolCore::take_left_lying(Work& work) {
   return false;
 }
 
-void PoolCore::leave_next_up_to_others(Worker& worker) {
-  if (worker.next_up.load(relaxed) == nullptr) return;
-  if (Runnable* const left = worker.next_up.exchange(nullptr, acq_rel)) {
-    leave_to_all(*left);
+void PoolCore::leave_ready_to_others(Worker& worker) {
+  if (worker.next_up.load(relaxed) != nullptr) {
+    if (Runnable* const left = worker.next_up.exchange(nullptr, acq_rel)) leave_to_all(*left);
   }
+  if (worker.ready.is_empty()) return;
+  worker.ready.move_all_to(ready_);
+  tell_workers();
 }
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::detail

@@ -8,8 +8,10 @@
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
 namespace {
-constexpr std::uint32_t shared_queue_first =
-    61;  // One job in so many: a prime, as it meets no pattern.
+// What goes first on which tick of look_period.
+constexpr std::uint32_t shared_queue_first = 0;
+constexpr std::uint32_t timers_first = look_period / 4;
+constexpr std::uint32_t waiting_first = look_period / 2;
 
 // How often the one that watches looks whether a coroutine is left lying by a worker that is long at something else.
 constexpr Duration watch_period = std::chrono::milliseconds(1);
@@ -109,25 +111,24 @@ bool PoolCore::wait_for_work(Worker& worker, Work& work) {
 }
 
 bool PoolCore::find(Worker& worker, Work& work) {
-  const std::uint32_t tick = worker.ticks.load(relaxed) + 1;
-  worker.ticks.store(tick, relaxed);  // One writer.
-  const bool shared_first = tick % shared_queue_first == 0;
-  const bool waiting_first = tick % shared_queue_first == shared_queue_first / 2;
-  if (waiting_first && find_waiting_coroutine(work)) return true;
-  if (!shared_first) {
-    if (find_coroutine(worker, work)) return true;
-    if (timers_->has_due() && (work.timer = timers_->take_due()) != nullptr) return true;
-    if (worker.local.take(work.job)) return true;
+  const std::uint32_t turn = worker.next_tick() % look_period;
+  if (turn == waiting_first && find_waiting_coroutine(worker, work)) return true;
+  if (turn == timers_first && find_timer_or_local(worker, work)) return true;
+  if (turn != shared_queue_first) {
+    if (find_coroutine(worker, work) || find_timer_or_local(worker, work)) return true;
   }
   work.is_from_outside = true;
   if (take_claimed(worker, work.job) || claim(worker, work.job)) return true;
   work.is_from_outside = false;
-  if (shared_first) {
-    if (timers_->has_due() && (work.timer = timers_->take_due()) != nullptr) return true;
-    if (worker.local.take(work.job)) return true;
-    if (find_coroutine(worker, work)) return true;
+  if (turn == shared_queue_first) {
+    if (find_timer_or_local(worker, work) || find_coroutine(worker, work)) return true;
   }
   return steal(worker, work);
+}
+
+bool PoolCore::find_timer_or_local(Worker& worker, Work& work) {
+  if (timers_->has_due() && (work.timer = timers_->take_due()) != nullptr) return true;
+  return worker.local.take(work.job);
 }
 
 bool PoolCore::take_claimed(Worker& worker, Job& job) {

@@ -218,6 +218,35 @@ TEST(LeftLying, ComputeSideBySideAfterMuchAdo) {
 
 // -- Blocking inside a coroutine ------------------------------------------------------------------
 
+// What a worker has made ready is for the others when it blocks, however busy they are.
+TEST(BlockingInACoroutine, LeavesAllThatItMadeReadyToTheOthers) {
+  constexpr int woken = 8;
+  std::atomic<bool> enough = false;
+  std::atomic<int> ran = 0;
+  Event event;
+  Event all;
+  const auto wait = [&]() -> Lazy<> {
+    static_cast<void>(co_await event.async_wait());
+    if (++ran == woken) all.set();
+  };
+  const auto block = [&]() -> Lazy<> {
+    event.set();
+    EXPECT_TRUE(all.wait({.deadline = within(10s)}));
+    co_return;
+  };
+  const auto nod = [&]() -> Lazy<> {
+    while (!enough) co_await yield();
+  };
+  WorkerPool pool{{.workers = 2, .capacity = 10, .spares = 0}};
+  for (int i = 0; i < woken; ++i) ASSERT_TRUE(spawn(pool, wait()));
+  eventually([&] { return event.stats().waiting_consumers == woken; });
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(spawn(pool, nod()));
+  ASSERT_TRUE(spawn(pool, block()));
+  eventually([&] { return ran == woken; });
+  enough = true;
+  eventually([&] { return all_ended(pool); });
+}
+
 TEST(BlockingInACoroutine, OnAFutureDoesNotStrandWhatItMadeReady) {
   WorkerPool pool{{.workers = 1, .capacity = 10}};
   for (int round = 0; round < 100; ++round) {

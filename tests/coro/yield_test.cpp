@@ -4,8 +4,10 @@
 #include <atomic>
 #include <stop_token>
 #include <string>
+#include <thread>
 
 #include "coro/on_pools.hpp"
+#include "handoff/event.hpp"
 #include "handoff/lazy.hpp"
 #include "handoff/pool.hpp"
 #include "handoff/scope.hpp"
@@ -89,6 +91,46 @@ TEST(Yield, DoesNotStarveJobs) {
   EXPECT_EQ(job->get(10s), 42);
   enough = true;
   eventually([&] { return all_ended(pool); });
+}
+
+// Timers and jobs of jobs come between, too, though there are always jobs from outside.
+TEST(Yield, DoesNotStarveTimers) {
+  std::atomic<bool> enough = false;
+  std::atomic<bool> rang = false;
+  const auto nod = [&]() -> Lazy<> {
+    while (!enough) co_await yield();
+  };
+  WorkerPool pool{{.workers = 1, .capacity = 64}};
+  ASSERT_TRUE(spawn(pool, nod()));
+  const auto timer = pool.after(1ms, [&] { rang = true; });
+  const std::jthread busy([&](const std::stop_token& stop) {
+    while (pool.post([] {}, {.stop = stop})) {
+    }
+  });
+  eventually([&] { return rang.load(); });
+  enough = true;
+  eventually([&] { return all_ended(pool); });
+}
+
+// After the end of the pool coroutines are still run: one that yields until another has done something must not keep it from
+// doing it.
+TEST(Yield, DoesNotStarveOthersAtTheEndOfThePool) {
+  std::atomic<bool> flag = false;
+  Event event;
+  const auto nod = [&]() -> Lazy<> {
+    while (!flag) co_await yield();
+  };
+  const auto set_when_stopped = [&]() -> Lazy<> {
+    static_cast<void>(co_await event.async_wait());
+    flag = true;
+  };
+  {
+    WorkerPool pool{{.workers = 1, .capacity = 10}};
+    ASSERT_TRUE(spawn(pool, set_when_stopped()));
+    eventually([&] { return event.stats().waiting_consumers == 1; });
+    ASSERT_TRUE(spawn(pool, nod()));
+  }
+  EXPECT_TRUE(flag);
 }
 
 // Many of them on several workers, which take them from each other.

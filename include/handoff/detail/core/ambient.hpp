@@ -23,6 +23,7 @@ class Ambient {
   // `limits` outlives it: a reference, because to copy a stop_token is to count, and those of one scope would all count in one place.
   explicit Ambient(const Wait& limits, ScopeCore* scope = nullptr, Executor* executor = nullptr)
       : limits_(limits), scope_(scope), executor_(executor) {}
+  explicit Ambient(Wait&&, ScopeCore* = nullptr, Executor* = nullptr) = delete;
   Ambient(const Ambient&) = delete;
   Ambient& operator=(const Ambient&) = delete;
 

@@ -12,8 +12,10 @@
 #include <memory>
 #include <source_location>
 #include <stop_token>
+#include <type_traits>
 #include <utility>
 
+#include "handoff/detail/core/assert.hpp"
 #include "handoff/detail/core/steps.hpp"
 #include "handoff/detail/core/task.hpp"
 #include "handoff/detail/core/timer_wheel.hpp"
@@ -86,6 +88,7 @@ class [[nodiscard]] Awaitable {
     PromiseBase& promise = promise_of(awaiter, asked.site.where);
     if constexpr (requires { op_.bind(promise); }) op_.bind(promise);
     if (op_.ready(promise.task().stop())) return false;
+    HANDOFF_ASSERT(!is_waiting_);  // It is awaited once.
     std::construct_at(&waiter_, asked.site);
     is_waiting_ = true;
     return waiter_.start(promise, op_, asked.deadline, !requires { Op::ignores_stop; });
@@ -100,6 +103,7 @@ class [[nodiscard]] Awaitable {
     WaitSite site;
     Deadline deadline;
   };
+  static_assert(std::is_trivially_destructible_v<Asked>);
   // Most waits are over before they have begun: the waiter is made only for the others, where what was asked has been.
   union {
     Asked asked_;

@@ -6,7 +6,7 @@
 // - error_ is the first error; it requests the stop of the siblings, once the lock is given back.
 //
 // Coroutines leave without the lock while nobody joins, or many of them on other cores would fight over it with the one that spawns them:
-// they push themselves on a stack, and are taken off the list by the next one who has the lock. With that push a child is done
+// they push themselves on a stack, and are taken off the list by the next one who leaves or joins with the lock. With that push a child is done
 // with the scope. Who joins marks the stack first; those that leave from then on take the lock.
 #pragma once
 

@@ -33,6 +33,8 @@ class TimerService final : public Primitive {
   // Its thread starts with the first timer.
   static TimerService& shared();
 
+  // Its thread is there afterwards: arm() does not throw then. Throws std::system_error if it cannot be started.
+  void start();
   // The entry must not be armed. Throws std::system_error, and arms nothing, if the thread cannot be started.
   void arm(TimerEntry& entry, TimePoint due);
   // True if the timer was armed and will not fire. False if it was not armed, has fired, or is firing now.

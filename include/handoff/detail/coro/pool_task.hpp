@@ -5,6 +5,7 @@
 #include <optional>
 #include <source_location>
 #include <stop_token>
+#include <type_traits>
 #include <utility>
 
 #include "handoff/detail/core/task.hpp"
@@ -75,6 +76,9 @@ std::optional<Refusal> hand_in(PoolCore& pool, Make make, const Wait& wait,
       pool.run_soon(task);
       return std::nullopt;
     }
+    // If it threw once the task is made, the task would be counted out twice.
+    static_assert(sizeof(CoroutineJob) <= Job::stored_in_place &&
+                  std::is_nothrow_move_constructible_v<CoroutineJob>);
     auto make_job = [&](Job* place) { std::construct_at(place, CoroutineJob(make()), where); };
     auto refusal = pool.add(make_job, wait, {.operation = "spawn", .where = where});
     if (refusal) pool.end_coroutine();

@@ -42,7 +42,8 @@ class JobQueue {
   // Waits for room. A refusal means that the wait ended first, or that the queue is closed.
   std::optional<Refusal> put_waiting(JobMaker make, const Wait& wait, WaitSite site);
   void close();
-  bool is_closed() const { return closed_.load(acquire); }  // Pairs with the store in close().
+  // Sequentially consistent, as the numbers of coroutines: the last to end sees that it is closed, or who closes it sees the end.
+  bool is_closed() const { return closed_.load(seq_cst); }
 
   // -- Workers -----------------------------------------------------------------------------------
 

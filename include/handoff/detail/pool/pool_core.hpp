@@ -191,6 +191,7 @@ class PoolCore final : public Primitive, public Executor {
   // -- Working (worker.cpp) ----------------------------------------------------------------------
   void work(Worker& worker);
   bool find(Worker& worker, Work& work);
+  bool find_timer_or_local(Worker& worker, Work& work);
   bool take_claimed(Worker& worker, Job& job);
   bool claim(Worker& worker, Job& job);
   bool steal(Worker& worker, Work& work);
@@ -201,16 +202,18 @@ class PoolCore final : public Primitive, public Executor {
   void run_timer(Worker& worker, TimerNode& node);
   void run_found(Worker& worker, Work& work);
   bool find_coroutine(Worker& worker, Work& work);
-  bool find_waiting_coroutine(Work& work);
+  bool find_waiting_coroutine(const Worker& worker, Work& work);
   bool find_any_coroutine(Worker& worker, Work& work);
   Worker* worker_for_ready();
   void leave_to_all(Runnable& runnable) noexcept;
   bool steal_coroutine(Worker& worker, Worker& victim, Work& work);
   std::uint64_t coroutines_allowed_locked() const;
+  bool may_begin_locked(Worker* worker);
+  void rouse_if_none_is_left();
   bool someone_has_coroutines() const;
   bool needs_watching() const { return !is_watched_.load(seq_cst) && someone_has_coroutines(); }
   bool take_left_lying(Work& work);
-  void leave_next_up_to_others(Worker& worker);
+  void leave_ready_to_others(Worker& worker);
   bool has_left() const {
     // After an interrupt coroutines are still run: they find that they are stopped, and end.
     return has_ended() && coroutines() == 0;

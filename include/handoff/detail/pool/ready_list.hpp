@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "handoff/detail/core/atomic.hpp"
@@ -40,6 +41,7 @@ class ReadyList {
     front_ = first->next;
     if (front_ == nullptr) back_ = nullptr;
     size_.store(size_.load(relaxed) - 1, relaxed);
+    taken_.store(taken_.load(relaxed) + 1, relaxed);
     return first;
   }
 
@@ -63,6 +65,22 @@ class ReadyList {
     return first;
   }
 
+  void move_all_to(ReadyList& other) {
+    Runnable* first = nullptr;
+    Runnable* last = nullptr;
+    std::size_t count = 0;
+    {
+      SmallGuard guard(lock_);
+      first = std::exchange(front_, nullptr);
+      last = std::exchange(back_, nullptr);
+      count = size_.load(relaxed);
+      size_.store(0, relaxed);
+    }
+    if (first != nullptr) other.append(*first, *last, count);
+  }
+
+  // How many were taken so far, one by one. Others see by it that the list is being worked on.
+  std::uint64_t taken() const { return taken_.load(relaxed); }
   std::size_t size() const { return size_.load(seq_cst); }
   bool is_empty() const { return size() == 0; }
 
@@ -75,7 +93,8 @@ class ReadyList {
   }
 
   SmallLock lock_;
-  atomic<std::size_t> size_{0};  // Written under the lock.
+  atomic<std::size_t> size_{0};     // Written under the lock.
+  atomic<std::uint64_t> taken_{0};  // The same.
   // Guarded by lock_.
   Runnable* front_ = nullptr;
   Runnable* back_ = nullptr;

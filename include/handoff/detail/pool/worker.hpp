@@ -21,6 +21,10 @@ namespace handoff::inline HANDOFF_FLAVOUR::detail {
 class PoolCore;
 class FutureCore;
 
+// How often a worker looks first where it looks last otherwise, so that nobody is starved: once in so many jobs. A prime, as it meets
+// no pattern.
+inline constexpr std::uint32_t look_period = 61;
+
 struct Worker {
   // Jobs claimed from the shared queue at a time. They still count against its capacity.
   static constexpr std::size_t claim_size = 16;
@@ -52,7 +56,7 @@ struct Worker {
   alignas(cache_line) atomic<std::uint32_t> ticks{0};
   std::uint32_t tells_to_skip = 0;  // See is_worth_telling().
   // Coroutines that were counted in and out here: see PoolCore::begin_coroutine().
-  atomic<std::uint64_t> coroutines_allowed{0};  // By begin_coroutine(), under its lock.
+  atomic<std::uint64_t> coroutine_permits{0};  // To begin one without asking. Given and taken back under a lock.
   atomic<std::uint64_t> coroutines_begun{0};
   atomic<std::uint64_t> coroutines_ended{0};
   std::uint32_t claims = 0;  // From the shared queue.
@@ -75,7 +79,7 @@ struct Worker {
   FutureCore* awaited = nullptr;
   int blocked_depth = 0;
   bool is_leaving = false;       // Counted out already.
-  std::uint32_t ticks_seen = 0;  // By the worker that watches: see PoolCore::take_left_lying().
+  atomic<std::uint32_t> ticks_seen{0};  // By others: see PoolCore::take_left_lying().
 
   bool has_coroutines() const { return next_up.load(seq_cst) != nullptr || !ready.is_empty(); }
 
@@ -83,6 +87,11 @@ struct Worker {
   void begin_to_look() { activity.store((activity.load(relaxed) / 2 + 1) * 2, seq_cst); }
   void found_nothing() { activity.store(activity.load(relaxed) | 1, seq_cst); }
 
+  std::uint32_t next_tick() {
+    const std::uint32_t tick = ticks.load(relaxed) + 1;
+    ticks.store(tick, relaxed);
+    return tick;
+  }
   static void count(atomic<std::uint64_t>& counter) {
     counter.store(counter.load(relaxed) + 1, relaxed);  // One writer.
   }
