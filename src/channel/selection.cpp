@@ -6,8 +6,8 @@
 
 #include "handoff/detail/core/assert.hpp"
 #include "handoff/detail/core/coarse_clock.hpp"
-#include "handoff/detail/core/thread_info.hpp"
 #include "handoff/detail/core/simulation.hpp"
+#include "handoff/detail/core/thread_info.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 

@@ -10,8 +10,8 @@
 
 #include "handoff/detail/core/assert.hpp"
 #include "handoff/detail/core/primitive.hpp"
-#include "handoff/detail/core/small_lock.hpp"
 #include "handoff/detail/core/simulation.hpp"
+#include "handoff/detail/core/small_lock.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR {
 

@@ -165,7 +165,8 @@ void ScopeCore::let_joiners_through_locked(Unparks& unparks) {
 }
 
 ScopeChild* ScopeCore::take_left_locked() {
-  left_count_.store(0, relaxed);  // Also if none is there: one may have counted itself, and left with the lock.
+  left_count_.store(
+      0, relaxed);  // Also if none is there: one may have counted itself, and left with the lock.
   if (last_of(left_.load(relaxed)) == nullptr) return nullptr;
   ScopeChild* const last = last_of(left_.fetch_and(joining, acquire));
   for (ScopeChild* each = last; each != nullptr; each = each->next_left_) unlink_locked(*each);

@@ -2,8 +2,8 @@
 
 #include <thread>
 
-#include "handoff/detail/core/small_lock.hpp"
 #include "handoff/detail/core/simulation.hpp"
+#include "handoff/detail/core/small_lock.hpp"
 #if defined(__linux__)
 #include <sched.h>
 #endif

@@ -113,7 +113,8 @@ bool PoolCore::may_begin_locked(Worker* worker) {
 
 std::optional<Refusal> PoolCore::begin_coroutine() {
   if (has_ended()) return refuse(Refusal::closed);
-  Worker* const worker = this_worker != nullptr && &this_worker->pool == this ? this_worker : nullptr;
+  Worker* const worker =
+      this_worker != nullptr && &this_worker->pool == this ? this_worker : nullptr;
   if (worker == nullptr) {
     begun_outside_.fetch_add(1, seq_cst);
   } else {

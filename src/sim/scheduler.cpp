@@ -59,8 +59,8 @@ std::string waits_of(Scheduler& run) {
     reported = &run;
     std::string text;
     for (const WaitInfo& each : waits()) {
-      text += fmt::format("  {} waits to {} {} \"{}\" at {}:{}{}\n", each.thread, each.operation, each.kind,
-                          each.name, each.where.file_name(), each.where.line(),
+      text += fmt::format("  {} waits to {} {} \"{}\" at {}:{}{}\n", each.thread, each.operation,
+                          each.kind, each.name, each.where.file_name(), each.where.line(),
                           each.held_by.empty() ? "" : fmt::format(" ({})", each.held_by));
     }
     const std::lock_guard lock(answer->mutex);
@@ -78,8 +78,13 @@ std::string SimThread::name() const {
   return number == body_number ? "body" : fmt::format("thread {}", number);
 }
 
-Scheduler::Scheduler(Strategy& strategy, std::uint64_t draws, const RunLimits& limits, bool keeps_events)
-    : strategy_(strategy), limits_(limits), keeps_events_(keeps_events), draws_(draws), now_(beginning) {}
+Scheduler::Scheduler(Strategy& strategy, std::uint64_t draws, const RunLimits& limits,
+                     bool keeps_events)
+    : strategy_(strategy),
+      limits_(limits),
+      keeps_events_(keeps_events),
+      draws_(draws),
+      now_(beginning) {}
 
 Scheduler::~Scheduler() = default;
 
@@ -89,7 +94,10 @@ RunResult Scheduler::run(std::function<void()> body) {
   const auto root = start([this, body = std::move(body)] { run_body(body); });
   give_baton(root->baton);
   auto failure = await_end();
-  return {.failure = std::move(failure), .steps = steps_.load(), .switches = switches_, .ended_at = now_};
+  return {.failure = std::move(failure),
+          .steps = steps_.load(),
+          .switches = switches_,
+          .ended_at = now_};
 }
 
 std::optional<std::string> Scheduler::await_end() {
@@ -103,7 +111,8 @@ std::optional<std::string> Scheduler::await_end() {
     if (time - since < limits_.patience) continue;
     is_dead_ = true;
     failure_ = fmt::format(
-        "a thread has not come back to Handoff for {} s, after step {} of the run: it waits for something outside, or computes for ever",
+        "a thread has not come back to Handoff for {} s, after step {} of the run: it waits for "
+        "something outside, or computes for ever",
         std::chrono::duration_cast<std::chrono::seconds>(limits_.patience).count(), steps);
     break;
   }
@@ -185,10 +194,11 @@ SimThread& Scheduler::choose(SimThread& from) {
   numbers.reserve(ready_.size());
   for (const SimThread* each : ready_) numbers.push_back(each->number);
   std::ranges::sort(numbers);
-  const unsigned next = strategy_.next(
-      numbers, {.number = from.number, .step = from.steps, .can_go_on = !is_forced});
+  const unsigned next =
+      strategy_.next(numbers, {.number = from.number, .step = from.steps, .can_go_on = !is_forced});
   if (next != from.number) {
-    schedule_.push_back({.from = from.number, .step = from.steps, .to = next, .is_forced = is_forced});
+    schedule_.push_back(
+        {.from = from.number, .step = from.steps, .to = next, .is_forced = is_forced});
   }
   return *threads_[next - 1];
 }
@@ -208,7 +218,8 @@ void Scheduler::point(const void* object, Access access) {
   const auto steps = steps_.load(std::memory_order_relaxed) + 1;
   steps_.store(steps, std::memory_order_relaxed);
   if (steps > limits_.most_steps) {
-    fail(fmt::format("more than {} steps: it goes round in circles, or max_steps is too small", limits_.most_steps));
+    fail(fmt::format("more than {} steps: it goes round in circles, or max_steps is too small",
+                     limits_.most_steps));
   }
   do_faults(self);
   if (ready_.size() > 1) switch_to(self, choose(self));
@@ -259,7 +270,8 @@ void Scheduler::let_time_pass() {
   for (const auto& each : threads_) {
     if (each->state == SimThread::State::blocked) first = std::min(first, each->deadline);
   }
-  if (first == TimePoint::max()) fail("deadlock: all threads wait, and no deadline will come\n" + who_is_blocked());
+  if (first == TimePoint::max())
+    fail("deadlock: all threads wait, and no deadline will come\n" + who_is_blocked());
   now_ = std::max(now_, first);
   if (limits_.faults.clock_jump > 0 && happens(limits_.faults.clock_jump)) {
     now_ += std::chrono::milliseconds(draws_.below(1000));
@@ -274,7 +286,8 @@ void Scheduler::do_faults(SimThread& self) {
   if (faults.spurious_wake > 0 && happens(faults.spurious_wake)) {
     std::vector<SimThread*> blocked;
     for (const auto& each : threads_) {
-      if (each->state == SimThread::State::blocked && each->address != each.get()) blocked.push_back(each.get());
+      if (each->state == SimThread::State::blocked && each->address != each.get())
+        blocked.push_back(each.get());
     }
     if (!blocked.empty()) wake(*blocked[draws_.below(blocked.size())], false);
   }
@@ -323,7 +336,8 @@ std::string Scheduler::who_is_blocked() const {
 
 void Scheduler::note(const char* what, const void* object) {
   if (!keeps_events_) return;
-  events_.push_back({.step = steps_.load(), .thread = carried_here()->number, .what = what, .object = object});
+  events_.push_back(
+      {.step = steps_.load(), .thread = carried_here()->number, .what = what, .object = object});
 }
 
 // -- The hooks of the library ---------------------------------------------------------------------
@@ -339,7 +353,9 @@ bool fails_for_no_reason() {
   return self != nullptr && self->uninterrupted == 0 && self->run.weak_fails();
 }
 
-bool block(const void* address, TimePoint deadline) { return carried_here()->run.block(address, deadline); }
+bool block(const void* address, TimePoint deadline) {
+  return carried_here()->run.block(address, deadline);
+}
 void wake_one(const void* address) {
   if (SimThread* const self = carried_here()) self->run.wake_one(address);
 }

@@ -93,7 +93,9 @@ class Scheduler {
   void wake_all(const void* address);
   std::uint64_t draw(std::uint64_t below);
   bool happens(double probability);
-  bool weak_fails() { return limits_.faults.weak_failure > 0 && happens(limits_.faults.weak_failure); }
+  bool weak_fails() {
+    return limits_.faults.weak_failure > 0 && happens(limits_.faults.weak_failure);
+  }
   TimePoint now() const { return now_; }
   void note(const char* what, const void* object);
   // The run ends here, and so does this thread.

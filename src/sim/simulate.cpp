@@ -42,7 +42,9 @@ class Simulation {
  public:
   Simulation(const SimulateOptions& options, const std::function<void()>& body)
       : body_(body),
-        limits_{.most_steps = options.max_steps, .patience = options.patience, .faults = options.faults} {}
+        limits_{.most_steps = options.max_steps,
+                .patience = options.patience,
+                .faults = options.faults} {}
 
   Outcome run(detail::sim::Strategy& strategy, bool keeps_events = false) {
     auto scheduler =
@@ -69,7 +71,8 @@ class Simulation {
     int failing_tries = 0;
     for (std::size_t chunk = schedule.size(); chunk > 0; chunk /= 2) {
       for (std::size_t from = 0; from < schedule.size();) {
-        if (failing_tries == most_failing_tries || std::chrono::steady_clock::now() > end) return schedule;
+        if (failing_tries == most_failing_tries || std::chrono::steady_clock::now() > end)
+          return schedule;
         Schedule without = leave_out(schedule, from, chunk);
         if (without.size() == schedule.size()) {
           from += chunk;
@@ -79,7 +82,8 @@ class Simulation {
         const bool fails = outcome.failure && kind_of(*outcome.failure) == kind_of(failure);
         if (outcome.failure) ++failing_tries;
         if (fails && outcome.schedule.size() < schedule.size()) {
-          schedule = std::move(outcome.schedule);  // As it went, which may differ from what was asked.
+          schedule =
+              std::move(outcome.schedule);  // As it went, which may differ from what was asked.
         } else {
           from += chunk;
         }
@@ -109,7 +113,8 @@ class Simulation {
 std::unique_ptr<detail::sim::Strategy> strategy_of(const SimulateOptions& options) {
   switch (options.strategy.kind) {
     case Strategy::Kind::random: return random_strategy(options.first_seed, options.runs);
-    case Strategy::Kind::pct: return pct_strategy(options.strategy.depth, options.first_seed, options.runs);
+    case Strategy::Kind::pct:
+      return pct_strategy(options.strategy.depth, options.first_seed, options.runs);
     case Strategy::Kind::exhaustive: break;
   }
   return exhaustive_strategy(options.strategy.depth, options.runs);
@@ -136,11 +141,13 @@ std::optional<std::uint64_t> seed_asked_for() {
   std::string text;
   if (!shown.failure) {
     text = fmt::format(
-        "{}\n\nfound in run {}, but not when it was repeated: the body depends on something besides its schedule\n",
+        "{}\n\nfound in run {}, but not when it was repeated: the body depends on something "
+        "besides its schedule\n",
         *outcome.failure, runs);
   } else {
-    text = fmt::format("{}\n\nfound in run {}, seed {}; {} changes of threads, {} after shortening\n\n{}\n",
-                       *shown.failure, runs, seed, length, schedule.size(), shown.table);
+    text = fmt::format(
+        "{}\n\nfound in run {}, seed {}; {} changes of threads, {} after shortening\n\n{}\n",
+        *shown.failure, runs, seed, length, schedule.size(), shown.table);
   }
   if (options.strategy.kind != Strategy::Kind::exhaustive) {
     text += fmt::format("again:      HANDOFF_SEED={}\n", seed);

@@ -52,7 +52,8 @@ Schedule schedule_from(std::string_view text) {
     schedule.push_back(change);
     if (text.empty()) break;
     if (!text.starts_with(',')) {
-      throw std::invalid_argument(fmt::format("expected a comma before \"{}\" in a schedule", text));
+      throw std::invalid_argument(
+          fmt::format("expected a comma before \"{}\" in a schedule", text));
     }
     text.remove_prefix(1);
   }
@@ -240,7 +241,8 @@ class ReplayStrategy final : public Strategy {
 std::unique_ptr<Strategy> random_strategy(std::uint64_t first_seed, std::uint64_t runs) {
   return std::make_unique<RandomStrategy>(first_seed, runs);
 }
-std::unique_ptr<Strategy> pct_strategy(unsigned depth, std::uint64_t first_seed, std::uint64_t runs) {
+std::unique_ptr<Strategy> pct_strategy(unsigned depth, std::uint64_t first_seed,
+                                       std::uint64_t runs) {
   return std::make_unique<PctStrategy>(depth, first_seed, runs);
 }
 std::unique_ptr<Strategy> exhaustive_strategy(unsigned most_preemptions, std::uint64_t most_runs) {

@@ -70,7 +70,8 @@ class Strategy {
 };
 
 std::unique_ptr<Strategy> random_strategy(std::uint64_t first_seed, std::uint64_t runs);
-std::unique_ptr<Strategy> pct_strategy(unsigned depth, std::uint64_t first_seed, std::uint64_t runs);
+std::unique_ptr<Strategy> pct_strategy(unsigned depth, std::uint64_t first_seed,
+                                       std::uint64_t runs);
 std::unique_ptr<Strategy> exhaustive_strategy(unsigned most_preemptions, std::uint64_t most_runs);
 // Once: by this schedule, and where it says nothing whoever runs goes on.
 std::unique_ptr<Strategy> replay_strategy(Schedule schedule, std::uint64_t draws_seed);

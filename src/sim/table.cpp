@@ -38,7 +38,8 @@ std::string table_of(const Scheduler& run, std::size_t lines) {
   for (const Event& each : run.events()) {
     const std::string what = each.what + numbers.of(each.object);
     std::string line = fmt::format("{:>7}", each.step);
-    for (unsigned column = 1; column < each.thread; ++column) line += fmt::format("  {:<{}}", "", width);
+    for (unsigned column = 1; column < each.thread; ++column)
+      line += fmt::format("  {:<{}}", "", width);
     body.push_back(line + "  " + what);
   }
   std::string text = head + "\n";

@@ -1,7 +1,6 @@
-#include "handoff/detail/core/simulated_thread.hpp"
-
 #include <system_error>
 
+#include "handoff/detail/core/simulated_thread.hpp"
 #include "sim/carrier.hpp"
 #include "sim/scheduler.hpp"
 

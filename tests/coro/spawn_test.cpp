@@ -249,7 +249,8 @@ TEST(Spawn, WhatWorkersMayBeginAndDoNotIsForTheOthers) {
     ASSERT_TRUE(pool.post([&] {
       EXPECT_TRUE(spawn(pool, wait_for(event)));
       ++begun;
-      while (begun < workers) std::this_thread::yield();  // So that each is begun by another worker.
+      while (begun < workers)
+        std::this_thread::yield();  // So that each is begun by another worker.
     }));
   }
   eventually([&] { return begun == workers; });

@@ -32,7 +32,8 @@ using testing::Var;
 
 // What it finds; nothing if it finds nothing.
 template <typename Body>
-std::optional<FoundFailure> find(const SimulateOptions& options, Body body, std::string* report = nullptr) {
+std::optional<FoundFailure> find(const SimulateOptions& options, Body body,
+                                 std::string* report = nullptr) {
   try {
     simulate(options, body);
   } catch (const SimulationFailed& failed) {

@@ -61,20 +61,20 @@ constexpr Strategy exhaustive(unsigned preemptions) {
 
 // What may go wrong by chance, each with this probability whenever it can.
 struct Faults {
-  double spurious_wake = 0;       // A thread that waits wakes up for no reason.
-  double weak_failure = 0;        // A weak compare-and-swap fails for no reason.
-  double slow_thread = 0;         // A thread does not run for a while, by virtual time.
-  double clock_jump = 0;          // Time jumps ahead, by up to a second.
+  double spurious_wake = 0;  // A thread that waits wakes up for no reason.
+  double weak_failure = 0;   // A weak compare-and-swap fails for no reason.
+  double slow_thread = 0;    // A thread does not run for a while, by virtual time.
+  double clock_jump = 0;     // Time jumps ahead, by up to a second.
 };
 
 struct SimulateOptions {
-  std::uint64_t runs = 1'000;      // With exhaustive(): at most so many.
+  std::uint64_t runs = 1'000;  // With exhaustive(): at most so many.
   std::uint64_t first_seed = 1;
   Strategy strategy = random;
   Faults faults = {};
-  std::uint64_t max_steps = 1'000'000;             // In one run.
+  std::uint64_t max_steps = 1'000'000;           // In one run.
   Duration patience = std::chrono::seconds(10);  // Real time that a step may take.
-  bool shorten = true;                            // The schedule of a failure.
+  bool shorten = true;                           // The schedule of a failure.
 };
 
 struct Simulated {
@@ -85,10 +85,10 @@ struct Simulated {
 };
 
 struct FoundFailure {
-  std::string what;          // In one or a few lines, without the table.
+  std::string what;  // In one or a few lines, without the table.
   std::uint64_t seed = 0;
-  std::uint64_t runs = 0;    // Until it was found.
-  std::string schedule;      // For HANDOFF_SCHEDULE.
+  std::uint64_t runs = 0;  // Until it was found.
+  std::string schedule;    // For HANDOFF_SCHEDULE.
 };
 
 class SimulationFailed : public std::runtime_error {

@@ -48,7 +48,8 @@ class Var {
     Access(const Var& var, int& count) : count_(count) {
       const bool writes = &count == &var.writers_;
       if (var.writers_ > 0 || (writes && var.readers_ > 0)) {
-        check(false, "data race: two threads use " + var.name_ + " at the same time, and one of them writes");
+        check(false, "data race: two threads use " + var.name_ +
+                         " at the same time, and one of them writes");
       }
       ++count_;
       detail::sim::point(&var, writes ? detail::sim::Access::store : detail::sim::Access::load);

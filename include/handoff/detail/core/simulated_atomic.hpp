@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <type_traits>
 
 #include "handoff/detail/core/simulation.hpp"
@@ -12,6 +13,7 @@ namespace handoff::inline HANDOFF_FLAVOUR::detail::sim {
 template <typename T>
 class Atomic {
   using Order = std::memory_order;
+  using Difference = std::conditional_t<std::is_pointer_v<T>, std::ptrdiff_t, T>;
 
  public:
   using value_type = T;
@@ -49,11 +51,11 @@ class Atomic {
     return value_.compare_exchange_strong(expected, value);
   }
 
-  T fetch_add(auto value, Order = std::memory_order_seq_cst) noexcept {
+  T fetch_add(Difference value, Order = std::memory_order_seq_cst) noexcept {
     point(this, Access::change);
     return value_.fetch_add(value);
   }
-  T fetch_sub(auto value, Order = std::memory_order_seq_cst) noexcept {
+  T fetch_sub(Difference value, Order = std::memory_order_seq_cst) noexcept {
     point(this, Access::change);
     return value_.fetch_sub(value);
   }

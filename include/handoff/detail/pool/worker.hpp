@@ -56,7 +56,8 @@ struct Worker {
   alignas(cache_line) atomic<std::uint32_t> ticks{0};
   std::uint32_t tells_to_skip = 0;  // See is_worth_telling().
   // Coroutines that were counted in and out here: see PoolCore::begin_coroutine().
-  atomic<std::uint64_t> coroutine_permits{0};  // To begin one without asking. Given and taken back under a lock.
+  atomic<std::uint64_t> coroutine_permits{
+      0};  // To begin one without asking. Given and taken back under a lock.
   atomic<std::uint64_t> coroutines_begun{0};
   atomic<std::uint64_t> coroutines_ended{0};
   std::uint32_t claims = 0;  // From the shared queue.
@@ -78,7 +79,7 @@ struct Worker {
   // What it waits for inside a job, if that is a future without a deadline. Guarded by the crew's lock.
   FutureCore* awaited = nullptr;
   int blocked_depth = 0;
-  bool is_leaving = false;       // Counted out already.
+  bool is_leaving = false;              // Counted out already.
   atomic<std::uint32_t> ticks_seen{0};  // By others: see PoolCore::take_left_lying().
 
   bool has_coroutines() const { return next_up.load(seq_cst) != nullptr || !ready.is_empty(); }
