@@ -9,8 +9,8 @@
 //   handoff::sync_wait(report(shop));                       // runs it here and waits for it
 //   auto future = handoff::spawn(pool, report(shop));       // runs it on the workers of a pool (spawn.hpp)
 //
-// GCC 12, the compiler of Debian 12, frees some temporaries of a co_await expression twice. Be safe with it, and never write
-// switch (co_await x), which it compiles to nothing:
+// GCC 12, the compiler of Debian 12, frees some temporaries of a co_await expression twice, and makes nothing of a coroutine without any
+// local variable that asks a co_await in an if, while or switch. Name things first: if (auto set = co_await event.async_wait()), and
 //
 //   auto work = [photo] { return resize(photo); };           // a closure that owns something: name it,
 //   auto image = co_await handoff::offload(pool, work);      // then use it

@@ -42,6 +42,12 @@ TimerService& TimerService::shared() {
   return *service;
 }
 
+#if defined(HANDOFF_SIMULATED) && HANDOFF_SIMULATED
+void sim::fill_slots() {
+  static_cast<void>(TimerService::shared());  // And the registry, which it enters.
+}
+#endif
+
 TimerService::TimerService() : Primitive("TimerService", "timers") { enter_if_named(); }
 
 TimerService::~TimerService() { retire(); }

@@ -138,6 +138,7 @@ std::shared_ptr<SimThread> Scheduler::start(std::move_only_function<void()> body
 }
 
 void Scheduler::run_body(const std::function<void()>& body) {
+  fill_slots();
   body();
   destroy_slots();
   check_nobody_lives();

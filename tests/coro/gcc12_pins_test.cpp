@@ -285,8 +285,22 @@ Lazy<> in_a_do(BlockingQueue<Item>& queue) {
   } while (co_await queue.async_offer(Item(count), 1us));
   EXPECT_EQ(count, 5);
 }
-// In its initializer. GCC 12 compiles switch (co_await ...) to nothing: no case is run, and nothing after it, and even
-// the end of the coroutine is lost. That cannot be pinned down without running into it.
+// In its initializer. Of a coroutine without any local variable, with a co_await in the condition of an if, a while, a do or a switch, GCC 12
+// makes nothing: the body is not run, and even its end is lost. That cannot be pinned down without running into it; what can is
+// that one variable is enough.
+Lazy<> with_one_variable(BlockingQueue<Item>& queue) {
+  const int one = 1;
+  if (co_await queue.async_put(Item(one))) {
+    EXPECT_EQ(queue.size(), 1u);
+  }
+  switch (static_cast<int>((co_await queue.async_take()).has_value())) {
+    case one: co_return;
+    default: ADD_FAILURE();
+  }
+}
+Lazy<> with_a_named_condition(BlockingQueue<Item>& queue) {
+  if (const auto put = co_await queue.async_put(Item(1))) static_cast<void>(queue.drain());
+}
 Lazy<> in_a_switch(BlockingQueue<Item>& queue) {
   bool timed_out = false;
   switch (const auto item = co_await queue.async_poll(1us); item.error()) {
@@ -356,6 +370,8 @@ TEST(OurCalls, MayStandInConditions) {
   EXPECT_EQ(excess_with_queue(in_a_for), 0);
   EXPECT_EQ(excess_with_queue(in_a_do), 0);
   EXPECT_EQ(excess_with_queue(in_a_switch), 0);
+  EXPECT_EQ(excess_with_queue(with_one_variable), 0);
+  EXPECT_EQ(excess_with_queue(with_a_named_condition), 0);
 }
 TEST(OurCalls, MayStandInConditionalsOfPlainValues) {
   EXPECT_EQ(excess_with_queue(in_a_conditional), 0);

@@ -37,7 +37,7 @@ TimePoint now();
 // By the run's seed: from 0 to `below` - 1.
 std::uint64_t draw(std::uint64_t below);
 
-// What there is one of in a process, and in each run: made by the first who asks, destroyed when the run has ended well.
+// What there is one of in a process, and in each run: made before the body, destroyed when the run has ended well.
 enum class Once : std::uint8_t { timers, registry };
 inline constexpr std::size_t once_count = 2;
 struct Slot {
@@ -46,6 +46,9 @@ struct Slot {
 };
 // The run's; null if the calling thread is not simulated.
 Slot* slot(Once which);
+
+// Before the body, while there is no other thread: makes what the slots are for.
+void fill_slots();
 
 // While it lives nobody else comes in: for what must not be left half done by a run that fails. Not for what may wait.
 class Uninterrupted {
