@@ -10,12 +10,14 @@ if(HANDOFF_WERROR)
 endif()
 
 # ccache only saves time. It caches users of a precompiled header only if told that this header's
-# defines and times do not matter; clang must then not look at the times either.
+# defines and times do not matter; clang must then not look at the times either. Paths inside the project are made
+# relative, so that another clone of it finds what this one has built.
 find_program(HANDOFF_CCACHE ccache)
 mark_as_advanced(HANDOFF_CCACHE)
 if(HANDOFF_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-    CCACHE_SLOPPINESS=pch_defines,time_macros ${HANDOFF_CCACHE})
+    CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+    ${HANDOFF_CCACHE})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
   else()

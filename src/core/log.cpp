@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "handoff/detail/core/simulation.hpp"
 #include "handoff/detail/core/small_lock.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR {
@@ -28,6 +29,7 @@ Sink& sink() {
 LogSink set_log(LogSink next) {
   auto replacement = next ? std::make_shared<const LogSink>(std::move(next)) : nullptr;
   {
+    const detail::sim::Uninterrupted alone;
     detail::SmallGuard guard(sink().lock);
     sink().current.swap(replacement);
   }
@@ -39,6 +41,7 @@ namespace detail {
 void log_line(std::string_view line) noexcept try {
   std::shared_ptr<const LogSink> current;
   {
+    const sim::Uninterrupted alone;
     SmallGuard guard(sink().lock);
     current = sink().current;
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "handoff/detail/core/assert.hpp"
+#include "handoff/detail/core/error_text.hpp"
 #include "handoff/detail/core/places.hpp"
 #include "handoff/detail/core/timer_service.hpp"
 #include "handoff/detail/core/unparks.hpp"
@@ -16,16 +17,6 @@ namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
 namespace {
 constexpr std::size_t most_errors_kept = 1024;
-
-std::string what(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& known) {
-    return known.what();
-  } catch (...) {
-    return "something that is no std::exception";
-  }
-}
 
 std::string path_here() {
   const Ambient* const ambient = current_ambient();
@@ -75,7 +66,7 @@ void ScopeCore::log_unasked_errors() noexcept {
   if (errors_.empty()) return;
   try {
     log_line(fmt::format("{}: ended, and nobody asked for its error: {}{}", label(),
-                         what(errors_.front()),
+                         text_of(errors_.front()),
                          errors_.size() + more_errors_ > 1
                              ? fmt::format(" (and {} more)", errors_.size() + more_errors_ - 1)
                              : std::string()));

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "handoff/detail/core/simulation.hpp"
 #include "handoff/detail/core/small_lock.hpp"
 #include "handoff/waits.hpp"
 #if defined(__linux__)
@@ -56,6 +57,7 @@ class ThisThread {
     entry_.id = next_id();
     entry_.name = fmt::format("{} #{}", system_name(), entry_.id);
     Shard& shard = shard_of(entry_.id);
+    const sim::Uninterrupted alone;
     SmallGuard guard(shard.lock);
     entry_.next = shard.front;
     if (shard.front != nullptr) shard.front->previous = &entry_;
@@ -64,6 +66,7 @@ class ThisThread {
   }
   ~ThisThread() {
     Shard& shard = shard_of(entry_.id);
+    const sim::Uninterrupted alone;
     SmallGuard guard(shard.lock);
     (entry_.previous == nullptr ? shard.front : entry_.previous->next) = entry_.next;
     if (entry_.next != nullptr) entry_.next->previous = entry_.previous;
@@ -73,6 +76,7 @@ class ThisThread {
 
   ThreadId id() const { return entry_.id; }
   void rename(std::string_view name) {
+    const sim::Uninterrupted alone;
     SmallGuard guard(shard_of(entry_.id).lock);
     entry_.name = name;
   }
@@ -99,6 +103,7 @@ ThreadId assign_this_thread_id() { return this_thread().id(); }
 std::string thread_name(ThreadId id) {
   if (id >= first_coroutine_id) return fmt::format("coroutine #{}", id - first_coroutine_id);
   Shard& shard = shard_of(id);
+  const sim::Uninterrupted alone;
   SmallGuard guard(shard.lock);
   for (const Entry* entry = shard.front; entry != nullptr; entry = entry->next) {
     if (entry->id == id) return entry->name;

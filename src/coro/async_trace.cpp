@@ -5,6 +5,7 @@
 
 #include "handoff/detail/core/atomic.hpp"
 #include "handoff/detail/core/places.hpp"
+#include "handoff/detail/core/simulation.hpp"
 #include "handoff/detail/core/small_lock.hpp"
 #include "handoff/detail/coro/frame_memory.hpp"
 
@@ -47,6 +48,7 @@ void note_trace_of(const std::exception_ptr& error, const PromiseBase& promise) 
   if (!all.are_kept.load(relaxed)) return;  // Nothing is published with it.
   try {
     Trace trace{.error = error, .places = places_of(promise)};
+    const sim::Uninterrupted alone;
     SmallGuard guard(all.lock);
     if (all.find_locked(error) != nullptr) return;
     std::swap(all.last[all.next], trace);  // What was there is destroyed without the lock.
@@ -62,6 +64,7 @@ void keep_async_traces(bool on) {
   all.are_kept.store(on, detail::relaxed);
   if (on) return;
   std::array<detail::Trace, detail::most_traces> forgotten;
+  const detail::sim::Uninterrupted alone;
   detail::SmallGuard guard(all.lock);
   forgotten.swap(all.last);
 }
@@ -69,6 +72,7 @@ void keep_async_traces(bool on) {
 std::vector<std::source_location> async_trace(const std::exception_ptr& error) {
   if (!error) return {};
   auto& all = detail::traces();
+  const detail::sim::Uninterrupted alone;
   detail::SmallGuard guard(all.lock);
   const detail::Trace* const trace = all.find_locked(error);
   return trace == nullptr ? std::vector<std::source_location>() : trace->places;

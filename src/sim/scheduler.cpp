@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <ranges>
 #include <thread>
 #include <utility>
 
-#include "handoff/detail/core/thread_info.hpp"
+#include "handoff/detail/core/error_text.hpp"
 #include "handoff/waits.hpp"
 #include "sim/carrier.hpp"
 
@@ -26,16 +25,6 @@ constexpr unsigned body_number = 1;
 
 // A run whose threads no longer run, as another thread sees it to report on it.
 constinit thread_local Scheduler* reported = nullptr;
-
-std::string what_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& known) {
-    return known.what();
-  } catch (...) {
-    return "something that is no std::exception";
-  }
-}
 
 const char* name_of(Access access) {
   switch (access) {
@@ -94,10 +83,11 @@ RunResult Scheduler::run(std::function<void()> body) {
   const auto root = start([this, body = std::move(body)] { run_body(body); });
   give_baton(root->baton);
   auto failure = await_end();
-  return {.failure = std::move(failure),
-          .steps = steps_.load(),
-          .switches = switches_,
-          .ended_at = now_};
+  return {
+      .failure = std::move(failure),
+      .steps = steps_.load(),
+      .switches = switches_,
+  };
 }
 
 std::optional<std::string> Scheduler::await_end() {
@@ -169,7 +159,7 @@ SimThread* Scheduler::run_thread(SimThread& thread) {
   } catch (...) {
     error = std::current_exception();
   }
-  if (error) fail(fmt::format("{} threw: {}", thread.name(), what_of(error)));
+  if (error) fail(fmt::format("{} threw: {}", thread.name(), text_of(error)));
   note("ends", nullptr);
   thread.state = SimThread::State::finished;
   std::erase(ready_, &thread);
@@ -198,7 +188,7 @@ SimThread& Scheduler::choose(SimThread& from) {
   const unsigned next =
       strategy_.next(numbers, {.number = from.number, .step = from.steps, .can_go_on = !is_forced});
   if (next != from.number) {
-    schedule_.push_back(
+    schedule_.changes.push_back(
         {.from = from.number, .step = from.steps, .to = next, .is_forced = is_forced});
   }
   return *threads_[next - 1];
@@ -298,8 +288,10 @@ void Scheduler::do_faults(SimThread& self) {
 }
 
 std::uint64_t Scheduler::draw(std::uint64_t below) {
-  if (const auto chosen = strategy_.draw(below)) return *chosen;
-  return draws_.below(below);
+  const auto chosen = strategy_.draw(below);
+  if (!chosen) return draws_.below(below);
+  schedule_.draws.push_back(*chosen);
+  return *chosen;
 }
 
 bool Scheduler::happens(double probability) {
@@ -372,10 +364,6 @@ unsigned this_number() {
 TimePoint now() { return carried_here()->run.now(); }
 
 std::uint64_t draw(std::uint64_t below) { return carried_here()->run.draw(below); }
-
-void note(const char* what, const void* object) {
-  if (SimThread* const self = carried_here()) self->run.note(what, object);
-}
 
 Slot* slot(Once which) {
   if (SimThread* const self = carried_here()) return &self->run.slot(which);

@@ -37,7 +37,6 @@ class SimThread {
   const unsigned number;  // From 1 on; 1 runs the body of the test.
   std::move_only_function<void()> body;
   State state = State::ready;
-  bool is_detached = false;
   const void* address = nullptr;  // What it is blocked on.
   TimePoint deadline = TimePoint::max();
   bool has_timed_out = false;
@@ -66,7 +65,6 @@ struct RunResult {
   std::optional<std::string> failure;
   std::uint64_t steps = 0;
   std::uint64_t switches = 0;
-  TimePoint ended_at{};
 };
 
 class Scheduler {

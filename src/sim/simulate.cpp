@@ -69,19 +69,19 @@ class Simulation {
   Schedule shorten(Schedule schedule, std::uint64_t draws_seed, const std::string& failure) {
     const auto end = std::chrono::steady_clock::now() + longest_shortening;
     int failing_tries = 0;
-    for (std::size_t chunk = schedule.size(); chunk > 0; chunk /= 2) {
-      for (std::size_t from = 0; from < schedule.size();) {
+    for (std::size_t chunk = schedule.changes.size(); chunk > 0; chunk /= 2) {
+      for (std::size_t from = 0; from < schedule.changes.size();) {
         if (failing_tries == most_failing_tries || std::chrono::steady_clock::now() > end)
           return schedule;
         Schedule without = leave_out(schedule, from, chunk);
-        if (without.size() == schedule.size()) {
+        if (without.changes.size() == schedule.changes.size()) {
           from += chunk;
           continue;
         }
         Outcome outcome = replay(without, draws_seed);
         const bool fails = outcome.failure && kind_of(*outcome.failure) == kind_of(failure);
         if (outcome.failure) ++failing_tries;
-        if (fails && outcome.schedule.size() < schedule.size()) {
+        if (fails && outcome.schedule.changes.size() < schedule.changes.size()) {
           schedule =
               std::move(outcome.schedule);  // As it went, which may differ from what was asked.
         } else {
@@ -98,10 +98,11 @@ class Simulation {
     return failure.substr(0, failure.find_first_of("0123456789\n"));
   }
   static Schedule leave_out(const Schedule& schedule, std::size_t from, std::size_t count) {
-    Schedule without;
-    for (std::size_t i = 0; i < schedule.size(); ++i) {
+    Schedule without{.changes = {}, .draws = schedule.draws};
+    for (std::size_t i = 0; i < schedule.changes.size(); ++i) {
       const bool is_meant = i >= from && i < from + count;
-      if (!is_meant || schedule[i].is_forced) without.push_back(schedule[i]);
+      if (!is_meant || schedule.changes[i].is_forced)
+        without.changes.push_back(schedule.changes[i]);
     }
     return without;
   }
@@ -134,7 +135,7 @@ std::optional<std::uint64_t> seed_asked_for() {
 
 [[noreturn]] void report(Simulation& simulation, Outcome outcome, std::uint64_t seed,
                          std::uint64_t runs, const SimulateOptions& options) {
-  const std::size_t length = outcome.schedule.size();
+  const std::size_t length = outcome.schedule.changes.size();
   Schedule schedule = outcome.schedule;
   if (options.shorten) schedule = simulation.shorten(schedule, seed, *outcome.failure);
   Outcome shown = simulation.replay(schedule, seed, true);
@@ -147,12 +148,12 @@ std::optional<std::uint64_t> seed_asked_for() {
   } else {
     text = fmt::format(
         "{}\n\nfound in run {}, seed {}; {} changes of threads, {} after shortening\n\n{}\n",
-        *shown.failure, runs, seed, length, schedule.size(), shown.table);
+        *shown.failure, runs, seed, length, schedule.changes.size(), shown.table);
   }
   if (options.strategy.kind != Strategy::Kind::exhaustive) {
     text += fmt::format("again:      HANDOFF_SEED={}\n", seed);
   }
-  text += fmt::format("shortened:  HANDOFF_SCHEDULE={}\n", to_text(schedule));
+  text += fmt::format("shortened:  HANDOFF_SEED={} HANDOFF_SCHEDULE={}\n", seed, to_text(schedule));
   throw SimulationFailed(text, {.what = shown.failure.value_or(*outcome.failure),
                                 .seed = seed,
                                 .runs = runs,
@@ -164,18 +165,19 @@ std::optional<std::uint64_t> seed_asked_for() {
 Simulated simulate(const SimulateOptions& options, const std::function<void()>& body) {
   if (is_simulated()) throw std::logic_error("simulate() was called inside a simulation");
   Simulation simulation(options, body);
+  const auto seed_asked = seed_asked_for();
   if (const char* const text = std::getenv("HANDOFF_SCHEDULE"); text != nullptr && *text != '\0') {
-    Outcome outcome = simulation.replay(schedule_from(text), options.first_seed, true);
+    const std::uint64_t seed = seed_asked.value_or(options.first_seed);
+    Outcome outcome = simulation.replay(schedule_from(text), seed, true);
     if (outcome.failure) {
-      throw SimulationFailed(
-          fmt::format("{}\n\n{}", *outcome.failure, outcome.table),
-          {.what = *outcome.failure, .seed = options.first_seed, .runs = 1, .schedule = text});
+      throw SimulationFailed(fmt::format("{}\n\n{}", *outcome.failure, outcome.table),
+                             {.what = *outcome.failure, .seed = seed, .runs = 1, .schedule = text});
     }
     return {.runs = 1, .steps = outcome.result.steps, .switches = outcome.result.switches};
   }
   SimulateOptions chosen = options;
-  if (const auto seed = seed_asked_for()) {
-    chosen.first_seed = *seed;
+  if (seed_asked) {
+    chosen.first_seed = *seed_asked;
     chosen.runs = 1;
   }
   const auto strategy = strategy_of(chosen);
@@ -202,7 +204,8 @@ void check(bool is_true, std::string_view what_is_wrong) {
 void pause(Duration time) {
   SimThread* const self = carried_here();
   if (self == nullptr) throw std::logic_error("pause() is for simulated threads");
-  while (self->run.block(self, self->run.now() + time)) {
+  const TimePoint end = self->run.now() + time;
+  while (self->run.block(self, end)) {
   }
 }
 

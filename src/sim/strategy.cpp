@@ -8,14 +8,15 @@
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail::sim {
 
-// -- A schedule as text: 1@12>2,2@4>1! ... (from @ its step > to; ! where it had no choice) --------
+// -- A schedule as text: 1@12>2,2@4>1!/0/3 (from @ its step > to; ! where it had no choice; then what was drawn)
 
 std::string to_text(const Schedule& schedule) {
   std::string text;
-  for (const Change& each : schedule) {
+  for (const Change& each : schedule.changes) {
     text += fmt::format("{}{}@{}>{}{}", text.empty() ? "" : ",", each.from, each.step, each.to,
                         each.is_forced ? "!" : "");
   }
+  for (const std::uint64_t each : schedule.draws) text += fmt::format("/{}", each);
   return text;
 }
 
@@ -40,7 +41,7 @@ Number number_from(std::string_view& text, char after, std::string_view whole) {
 Schedule schedule_from(std::string_view text) {
   Schedule schedule;
   const std::string_view whole = text;
-  while (!text.empty()) {
+  while (!text.empty() && !text.starts_with('/')) {
     Change change{};
     change.from = number_from<unsigned>(text, '@', whole);
     change.step = number_from<std::uint64_t>(text, '>', whole);
@@ -49,13 +50,21 @@ Schedule schedule_from(std::string_view text) {
       change.is_forced = true;
       text.remove_prefix(1);
     }
-    schedule.push_back(change);
-    if (text.empty()) break;
+    schedule.changes.push_back(change);
+    if (text.empty() || text.starts_with('/')) break;
     if (!text.starts_with(',')) {
       throw std::invalid_argument(
           fmt::format("expected a comma before \"{}\" in a schedule", text));
     }
     text.remove_prefix(1);
+  }
+  while (text.starts_with('/')) {
+    text.remove_prefix(1);
+    schedule.draws.push_back(number_from<std::uint64_t>(text, '\0', whole));
+  }
+  if (!text.empty()) {
+    throw std::invalid_argument(
+        fmt::format("expected the end of the schedule before \"{}\"", text));
   }
   return schedule;
 }
@@ -124,16 +133,17 @@ class PctStrategy final : public Seeded {
 
  private:
   void begin() override {
-    longest_ = std::max(longest_, step_);
+    // How long the run will be is not known, and what earlier runs say must not matter: the same seed, the same run.
+    constexpr std::uint64_t lengths[] = {32, 128, 512, 2'048};
+    const std::uint64_t length = lengths[random().below(std::size(lengths))];
     step_ = 0;
     lowest_ = 0;
     priority_.clear();
     changes_.clear();
-    for (unsigned i = 1; i < depth_; ++i) changes_.push_back(1 + random().below(longest_));
+    for (unsigned i = 1; i < depth_; ++i) changes_.push_back(1 + random().below(length));
   }
 
   const unsigned depth_;
-  std::uint64_t longest_ = 64;  // As far as is known.
   std::uint64_t step_ = 0;
   std::int64_t lowest_ = 0;
   std::map<unsigned, std::int64_t> priority_;
@@ -207,8 +217,9 @@ class ExhaustiveStrategy final : public Strategy {
 // By the steps of each thread, not of the run: a schedule from which a change was left out still says something.
 class ReplayStrategy final : public Strategy {
  public:
-  ReplayStrategy(Schedule schedule, std::uint64_t draws_seed) : draws_seed_(draws_seed) {
-    for (const Change& each : schedule) {
+  ReplayStrategy(Schedule schedule, std::uint64_t draws_seed)
+      : draws_seed_(draws_seed), draws_(std::move(schedule.draws)) {
+    for (const Change& each : schedule.changes) {
       changes_[{each.from, each.step, each.is_forced}].push_back(each.to);
     }
   }
@@ -222,6 +233,10 @@ class ReplayStrategy final : public Strategy {
     }
     return from.can_go_on ? from.number : ready.front();
   }
+  std::optional<std::uint64_t> draw(std::uint64_t below) override {
+    if (drawn_ == draws_.size()) return std::nullopt;
+    return std::min(draws_[drawn_++], below - 1);
+  }
   std::uint64_t draws_seed() const override { return draws_seed_; }
 
  private:
@@ -232,6 +247,8 @@ class ReplayStrategy final : public Strategy {
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   const std::uint64_t draws_seed_;
+  const std::vector<std::uint64_t> draws_;
+  std::size_t drawn_ = 0;
   std::map<Key, std::vector<unsigned>> changes_;
   bool has_begun_ = false;
 };

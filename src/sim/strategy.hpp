@@ -43,7 +43,10 @@ struct Change {
   bool is_forced;  // It had to wait, or has ended.
   friend bool operator==(const Change&, const Change&) = default;
 };
-using Schedule = std::vector<Change>;
+struct Schedule {
+  std::vector<Change> changes;
+  std::vector<std::uint64_t> draws;  // What was chosen apart from threads, and not by chance.
+};
 
 std::string to_text(const Schedule& schedule);
 // Throws std::invalid_argument if it is none.
@@ -73,7 +76,7 @@ std::unique_ptr<Strategy> random_strategy(std::uint64_t first_seed, std::uint64_
 std::unique_ptr<Strategy> pct_strategy(unsigned depth, std::uint64_t first_seed,
                                        std::uint64_t runs);
 std::unique_ptr<Strategy> exhaustive_strategy(unsigned most_preemptions, std::uint64_t most_runs);
-// Once: by this schedule, and where it says nothing whoever runs goes on.
+// Once: by this schedule; where it says nothing whoever runs goes on, and draws are by the seed.
 std::unique_ptr<Strategy> replay_strategy(Schedule schedule, std::uint64_t draws_seed);
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::detail::sim

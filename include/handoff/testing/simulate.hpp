@@ -19,7 +19,7 @@
 // and throws SimulationFailed, with a table of what happened. To see it again:
 //
 //   HANDOFF_SEED=4711 ./my_tests            the run with that seed, and no other
-//   HANDOFF_SCHEDULE=1@12>2,... ./my_tests  the shortened one, as printed
+//   HANDOFF_SEED=4711 HANDOFF_SCHEDULE=1@12>2,... ./my_tests    the shortened one, as printed
 //
 // What is not simulated: threads made otherwise, and waits outside of Handoff (std::mutex, sleeping, I/O). A thread that waits so has
 // the only permission to run; after `patience` of real time the run fails, and its name is told. Plain data that threads share without a

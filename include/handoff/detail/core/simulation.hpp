@@ -50,7 +50,9 @@ Slot* slot(Once which);
 // Before the body, while there is no other thread: makes what the slots are for.
 void fill_slots();
 
-// While it lives nobody else comes in: for what must not be left half done by a run that fails. Not for what may wait.
+// While it lives nobody else comes in. For locks that all runs share, or a run that fails might leave one locked for the next; and not for
+// what may wait.
+#if defined(HANDOFF_SIMULATED) && HANDOFF_SIMULATED
 class Uninterrupted {
  public:
   Uninterrupted();
@@ -58,8 +60,10 @@ class Uninterrupted {
   Uninterrupted(const Uninterrupted&) = delete;
   Uninterrupted& operator=(const Uninterrupted&) = delete;
 };
-
-// Something worth a line in the table of what happened: a string literal, and what it is about.
-void note(const char* what, const void* object = nullptr);
+#else
+struct Uninterrupted {
+  Uninterrupted() {}  // So that nobody asks why it is not used.
+};
+#endif
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::detail::sim
