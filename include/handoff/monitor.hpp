@@ -196,6 +196,7 @@ template <typename T>
 template <std::predicate<const T&> Predicate>
 std::expected<void, Refusal> Locked<T>::wait(Condition& condition, Predicate predicate,
                                              const Wait& wait, std::source_location where) {
+  const detail::sim::Operation here(condition, "wait");
   const auto holds = [&] {
     return static_cast<bool>(std::invoke(predicate, std::as_const(*state_)));
   };

@@ -172,6 +172,7 @@ inline void Mutex::count_acquisition() {
 }
 
 inline void Mutex::lock(std::source_location where) {
+  const detail::sim::Operation here(*this, "lock");
   if constexpr (detail::checked_build) detail::about_to_lock(*this, where);
   if (!take_if_idle(detail::this_thread_id())) [[unlikely]]
     (void)lock_contended({}, where);
@@ -180,6 +181,8 @@ inline void Mutex::lock(std::source_location where) {
 }
 
 inline bool Mutex::try_lock(std::source_location where) {
+  const detail::sim::Operation here(*this, "try_lock");
+  if (detail::sim::refuses()) return false;
   const detail::ThreadId owner = detail::this_thread_id();
   if (!take_if_idle(owner) && !take_if_free(owner)) return false;
   count_acquisition();
@@ -188,6 +191,7 @@ inline bool Mutex::try_lock(std::source_location where) {
 }
 
 inline void Mutex::unlock() {
+  const detail::sim::Operation here(*this, "unlock");
   if constexpr (detail::checked_build) detail::about_to_unlock(*this);
   release_by(detail::this_thread_id());
 }

@@ -223,6 +223,7 @@ inline bool Semaphore::give_if_nobody_waits(std::size_t n) {
 
 inline std::expected<void, Refusal> Semaphore::acquire(std::size_t n, const Wait& wait,
                                                        Where where) {
+  const detail::sim::Operation here(*this, "acquire");
   if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
   if (take_if_nobody_waits(n)) [[likely]]
     return {};
@@ -230,7 +231,8 @@ inline std::expected<void, Refusal> Semaphore::acquire(std::size_t n, const Wait
 }
 
 inline bool Semaphore::try_acquire(std::size_t n) {
-  if (take_if_nobody_waits(n)) return true;
+  const detail::sim::Operation here(*this, "try_acquire");
+  if (!detail::sim::refuses() && take_if_nobody_waits(n)) return true;
   refuse_more_than_max(n);
   return false;
 }
@@ -253,6 +255,7 @@ inline std::expected<Permits, Refusal> detail::SemaphoreHold::result() const {
 }
 
 inline void Semaphore::release(std::size_t n) {
+  const detail::sim::Operation here(*this, "release");
   if (!give_if_nobody_waits(n)) release_contended(n);
 }
 

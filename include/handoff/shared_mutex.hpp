@@ -255,6 +255,7 @@ inline void SharedMutex::count_acquisition() {
 }
 
 inline void SharedMutex::lock(Where where) {
+  const detail::sim::Operation here(*this, "lock");
   if constexpr (detail::checked_build) detail::about_to_lock(*this, where);
   if (!take_if_idle(detail::this_thread_id())) [[unlikely]]
     (void)lock_contended({}, where);
@@ -263,6 +264,8 @@ inline void SharedMutex::lock(Where where) {
 }
 
 inline bool SharedMutex::try_lock(Where where) {
+  const detail::sim::Operation here(*this, "try_lock");
+  if (detail::sim::refuses()) return false;
   const detail::ThreadId owner = detail::this_thread_id();
   if (!take_if_idle(owner) && !take_if_free(owner)) return false;
   count_acquisition();
@@ -271,6 +274,7 @@ inline bool SharedMutex::try_lock(Where where) {
 }
 
 inline void SharedMutex::unlock() {
+  const detail::sim::Operation here(*this, "unlock");
   if constexpr (detail::checked_build) detail::about_to_unlock(*this);
   release_by(detail::this_thread_id());
 }
@@ -284,6 +288,7 @@ inline void SharedMutex::release_by(detail::ThreadId owner) {
 }
 
 inline void SharedMutex::lock_shared(Where where) {
+  const detail::sim::Operation here(*this, "lock_shared");
   if constexpr (detail::checked_build) detail::about_to_lock(*this, where);
   if (!take_shared_if_open()) [[unlikely]]
     (void)lock_shared_contended({}, where);
@@ -291,12 +296,15 @@ inline void SharedMutex::lock_shared(Where where) {
 }
 
 inline bool SharedMutex::try_lock_shared(Where where) {
+  const detail::sim::Operation here(*this, "try_lock_shared");
+  if (detail::sim::refuses()) return false;
   if (!take_shared_if_open()) return false;
   if constexpr (detail::checked_build) detail::locked(*this, where);
   return true;
 }
 
 inline void SharedMutex::unlock_shared() {
+  const detail::sim::Operation here(*this, "unlock_shared");
   if constexpr (detail::checked_build) detail::about_to_unlock(*this);
   release_shared();
 }

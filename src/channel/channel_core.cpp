@@ -37,6 +37,7 @@ ChannelCore::ChannelCore(const ChannelOptions& options, std::size_t item_size)
     : Primitive("Channel", options.name), capacity_(checked(options.capacity, item_size)) {}
 
 void ChannelCore::close() {
+  const sim::Operation here(*this, "close");
   Wakes wakes;
   SmallGuard guard(lock_);
   if (closed_.exchange(true, release)) return;  // Pairs with the acquire in is_closed().

@@ -27,6 +27,13 @@ std::uint32_t random_below(std::uint32_t limit) {
   return static_cast<std::uint32_t>((random * limit) >> 32);
 }
 
+// Any order will do that is the same for all. In a simulation it is not the addresses', which differ from process to process.
+#if defined(HANDOFF_SIMULATED) && HANDOFF_SIMULATED
+std::uint64_t place_in_order(const ChannelCore& channel) { return channel.number(); }
+#else
+const ChannelCore* place_in_order(const ChannelCore& channel) { return &channel; }
+#endif
+
 Duration delay_of_case(const SelectCase& one) {
   if (one.kind() != SelectCase::Kind::timer) return Duration::max();
   return static_cast<const TimerCase&>(one).delay();
@@ -199,9 +206,9 @@ bool Selection::ready(const std::stop_token& stop) {
 // -- Waiting --------------------------------------------------------------------------------------
 
 void Selection::sort_channels() {
-  const auto address = [](const ChannelCase* one) { return &one->channel(); };
-  if (!std::ranges::is_sorted(channels_, std::less<>(), address)) {
-    std::ranges::sort(channels_, std::less<>(), address);
+  const auto place = [](const ChannelCase* one) { return place_in_order(one->channel()); };
+  if (!std::ranges::is_sorted(channels_, std::less<>(), place)) {
+    std::ranges::sort(channels_, std::less<>(), place);
   }
 }
 
@@ -364,6 +371,7 @@ Selected Selection::finish() {
 
 Selected run_select(std::span<SelectCase* const> cases, std::span<ChannelCase*> channels,
                     const Wait& wait, std::source_location where) {
+  const sim::Operation here("several", "select");
   Selection selection(cases, channels);
   if (selection.ready(wait.stop)) return selection.finish();
   const SelectUntil until = select_until(wait.deadline, cases);

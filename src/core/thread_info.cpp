@@ -98,6 +98,8 @@ ThreadId next_coroutine_id() {
   return first_coroutine_id | (last.fetch_add(1, relaxed) + 1);
 }
 
+void rename_this_thread(std::string_view name) { this_thread().rename(name); }
+
 ThreadId assign_this_thread_id() { return this_thread().id(); }
 
 std::string thread_name(ThreadId id) {
@@ -114,7 +116,8 @@ std::string thread_name(ThreadId id) {
 }  // namespace detail
 
 void name_this_thread(std::string_view name) {
-  detail::this_thread().rename(name);
+  detail::rename_this_thread(name);
+  if constexpr (detail::simulated_build) detail::sim::thread_is_called(name);
 #if defined(__linux__)
   pthread_setname_np(pthread_self(), std::string(name.substr(0, 15)).c_str());
 #endif

@@ -173,6 +173,7 @@ void wait_here(ScopeJoin& join, const Wait& wait, WaitSite site) {
 Scope::Scope(ScopeOptions options) : Scope(stop_here(), options) {}
 
 std::expected<void, Refusal> Scope::join(const Wait& wait, Where where) {
+  const detail::sim::Operation here(core_, "join");
   if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
   ScopeJoin join(core_);
   if (!join.ready({})) {

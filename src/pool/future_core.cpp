@@ -168,6 +168,7 @@ ThreadId FutureCore::runner_now() const {
 }
 
 std::optional<Refusal> FutureCore::wait(const Wait& wait, std::source_location where) {
+  const sim::Operation here("a future", "get");
   if (wait.stop.stop_requested()) return Refusal::stopped;
   if (is_done()) return std::nullopt;
   help();

@@ -74,6 +74,7 @@ void PoolCore::join_threads() {
 }
 
 ShutdownReport PoolCore::shutdown(const Shutdown& how) {
+  const sim::Operation here(*this, "shutdown");
   if (this_worker != nullptr && &this_worker->pool == this) {
     throw std::logic_error(fmt::format(
         "{}: shutdown() was called by one of its own jobs, and would wait for itself", label()));

@@ -16,6 +16,7 @@ OrderedCore::OrderedCore(const char* kind, const QueueOptions& options, std::siz
 OrderedCore::~OrderedCore() { drops_.flush(); }
 
 void OrderedCore::close() {
+  const sim::Operation here(*this, "close");
   {
     SmallGuard guard(lock_);
     if (closed_locked()) return;

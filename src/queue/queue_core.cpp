@@ -27,6 +27,7 @@ QueueCore::QueueCore(const QueueOptions& options, std::size_t item_size)
       drops_(*this) {}
 
 void QueueCore::close() {
+  const sim::Operation here(*this, "close");
   const auto tail = tail_.lock();
   const bool first = !closed_.exchange(true, seq_cst);  // Pairs with has_item_locked().
   tail_.unlock(tail);

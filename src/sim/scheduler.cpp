@@ -9,6 +9,10 @@
 #include <utility>
 
 #include "handoff/detail/core/error_text.hpp"
+#include "handoff/detail/core/operation.hpp"
+#include "handoff/detail/core/places.hpp"
+#include "handoff/detail/core/primitive.hpp"
+#include "handoff/detail/core/thread_info.hpp"
 #include "handoff/waits.hpp"
 #include "sim/carrier.hpp"
 
@@ -49,7 +53,7 @@ std::string waits_of(Scheduler& run) {
     std::string text;
     for (const WaitInfo& each : waits()) {
       text += fmt::format("  {} waits to {} {} \"{}\" at {}:{}{}\n", each.thread, each.operation,
-                          each.kind, each.name, each.where.file_name(), each.where.line(),
+                          each.kind, each.name, file_of(each.where), each.where.line(),
                           each.held_by.empty() ? "" : fmt::format(" ({})", each.held_by));
     }
     const std::lock_guard lock(answer->mutex);
@@ -64,6 +68,7 @@ std::string waits_of(Scheduler& run) {
 }  // namespace
 
 std::string SimThread::name() const {
+  if (!given_name.empty()) return given_name;
   return number == body_number ? "body" : fmt::format("thread {}", number);
 }
 
@@ -81,13 +86,10 @@ Scheduler::~Scheduler() = default;
 
 RunResult Scheduler::run(std::function<void()> body) {
   const auto root = start([this, body = std::move(body)] { run_body(body); });
+  running_ = root.get();
   give_baton(root->baton);
   auto failure = await_end();
-  return {
-      .failure = std::move(failure),
-      .steps = steps_.load(),
-      .switches = switches_,
-  };
+  return {.failure = std::move(failure), .steps = steps_.load(), .switches = switches_};
 }
 
 std::optional<std::string> Scheduler::await_end() {
@@ -101,12 +103,19 @@ std::optional<std::string> Scheduler::await_end() {
     if (time - since < limits_.patience) continue;
     is_dead_ = true;
     failure_ = fmt::format(
-        "a thread has not come back to Handoff for {} s, after step {} of the run: it waits for "
+        "{} has not come back to Handoff for {} s, after step {} of the run: it waits for "
         "something outside, or computes for ever",
-        std::chrono::duration_cast<std::chrono::seconds>(limits_.patience).count(), steps);
+        who_runs(), std::chrono::duration<double>(limits_.patience).count(), steps);
     break;
   }
   return failure_;
+}
+
+// Called while it does not run, as far as one can see.
+std::string Scheduler::who_runs() const {
+  const SimThread* const running = running_;
+  if (running->steps == 0) return running->name();
+  return fmt::format("{}, last seen at {},", running->name(), to_string(running->at));
 }
 
 void Scheduler::finish_run() {
@@ -130,8 +139,29 @@ std::shared_ptr<SimThread> Scheduler::start(std::move_only_function<void()> body
 void Scheduler::run_body(const std::function<void()>& body) {
   fill_slots();
   body();
+  end_sudden_stop();
   destroy_slots();
   check_nobody_lives();
+  if (!doom_.empty()) fail(doom_);
+}
+
+// Any number of steps of its own, few or many: the strategy says when it takes them.
+std::stop_token Scheduler::sudden_stop() {
+  if (stopper_ == nullptr) {
+    stopper_ = start([this] {
+      carried_here()->given_name = "sudden stop";
+      for (auto left = draw(std::uint64_t{1} << draw(9)); left > 0; --left) {
+        point(&sudden_, Access::other, std::source_location::current());
+      }
+      const Operation here("the token of sudden_stop()", "stop");
+      sudden_.request_stop();
+    });
+  }
+  return sudden_.get_token();
+}
+
+void Scheduler::end_sudden_stop() {
+  if (stopper_ != nullptr) join(*stopper_);
 }
 
 void Scheduler::destroy_slots() {
@@ -151,7 +181,9 @@ void Scheduler::check_nobody_lives() {
 }
 
 SimThread* Scheduler::run_thread(SimThread& thread) {
-  note("begins", nullptr);
+  // The OS thread may have carried another before.
+  if (const Uninterrupted alone; true) rename_this_thread(thread.name());
+  note(Event::Kind::other, "begins");
   std::exception_ptr error;
   try {
     thread.body();
@@ -159,17 +191,21 @@ SimThread* Scheduler::run_thread(SimThread& thread) {
   } catch (...) {
     error = std::current_exception();
   }
+  if (is_dead_.load(std::memory_order_relaxed)) park_for_ever();
   if (error) fail(fmt::format("{} threw: {}", thread.name(), text_of(error)));
-  note("ends", nullptr);
+  note(Event::Kind::other, "ends");
   thread.state = SimThread::State::finished;
   std::erase(ready_, &thread);
   if (thread.number == body_number) return nullptr;
   wake_all(&thread);
-  return &choose(thread);
+  SimThread& next = choose(thread);
+  running_ = &next;
+  return &next;
 }
 
 void Scheduler::join(SimThread& thread) {
-  point(&thread, Access::other);
+  const Operation here(thread.name(), "join");
+  point(&thread, Access::other, std::source_location::current());
   while (thread.state != SimThread::State::finished) {
     static_cast<void>(block(&thread, TimePoint::max()));
   }
@@ -197,15 +233,19 @@ SimThread& Scheduler::choose(SimThread& from) {
 void Scheduler::switch_to(SimThread& self, SimThread& next) {
   if (&self == &next) return;
   ++switches_;
+  running_ = &next;
   give_baton(next.baton);
   take_baton(self.baton);
 }
 
-void Scheduler::point(const void* object, Access access) {
+void Scheduler::point(const void* object, Access access, const std::source_location& where) {
   SimThread& self = *carried_here();
   if (is_dead_.load(std::memory_order_relaxed)) park_for_ever();
   if (self.uninterrupted > 0) return;
+  if (!doom_.empty()) [[unlikely]]
+    fail(doom_);
   ++self.steps;
+  self.at = where;
   const auto steps = steps_.load(std::memory_order_relaxed) + 1;
   steps_.store(steps, std::memory_order_relaxed);
   if (steps > limits_.most_steps) {
@@ -214,7 +254,7 @@ void Scheduler::point(const void* object, Access access) {
   }
   do_faults(self);
   if (ready_.size() > 1) switch_to(self, choose(self));
-  if (keeps_events_) note(name_of(access), object);
+  if (keeps_events_) note(Event::Kind::access, name_of(access), object, where);
 }
 
 bool Scheduler::block(const void* address, TimePoint deadline) {
@@ -227,9 +267,9 @@ bool Scheduler::block(const void* address, TimePoint deadline) {
   self.has_timed_out = false;
   self.blocked_since = steps_.load();
   std::erase(ready_, &self);
-  note("waits", address);
+  note(Event::Kind::other, "waits");
   switch_to(self, choose(self));
-  note(self.has_timed_out ? "has waited long enough" : "goes on", address);
+  note(Event::Kind::other, self.has_timed_out ? "has waited long enough" : "goes on");
   return !self.has_timed_out;
 }
 
@@ -264,7 +304,7 @@ void Scheduler::let_time_pass() {
   if (first == TimePoint::max())
     fail("deadlock: all threads wait, and no deadline will come\n" + who_is_blocked());
   now_ = std::max(now_, first);
-  if (limits_.faults.clock_jump > 0 && happens(limits_.faults.clock_jump)) {
+  if (happens(limits_.faults.clock_jump)) {
     now_ += std::chrono::milliseconds(draws_.below(1000));
   }
   for (const auto& each : threads_) {
@@ -274,7 +314,7 @@ void Scheduler::let_time_pass() {
 
 void Scheduler::do_faults(SimThread& self) {
   const Faults& faults = limits_.faults;
-  if (faults.spurious_wake > 0 && happens(faults.spurious_wake)) {
+  if (happens(faults.spurious_wake)) {
     std::vector<SimThread*> blocked;
     for (const auto& each : threads_) {
       if (each->state == SimThread::State::blocked && each->address != each.get())
@@ -282,7 +322,7 @@ void Scheduler::do_faults(SimThread& self) {
     }
     if (!blocked.empty()) wake(*blocked[draws_.below(blocked.size())], false);
   }
-  if (faults.slow_thread > 0 && happens(faults.slow_thread)) {
+  if (happens(faults.slow_thread)) {
     static_cast<void>(block(&self, now_ + std::chrono::microseconds(1 + draws_.below(1000))));
   }
 }
@@ -295,6 +335,7 @@ std::uint64_t Scheduler::draw(std::uint64_t below) {
 }
 
 bool Scheduler::happens(double probability) {
+  if (probability <= 0) return false;
   constexpr std::uint64_t parts = std::uint64_t{1} << 32;
   return draws_.below(parts) < static_cast<std::uint64_t>(probability * static_cast<double>(parts));
 }
@@ -312,6 +353,10 @@ void Scheduler::fail(std::string why) {
   park_for_ever();
 }
 
+void Scheduler::fail_soon(std::string why) {
+  if (doom_.empty()) doom_ = std::move(why);
+}
+
 void Scheduler::park_for_ever() {
   std::atomic<std::uint32_t> never{0};
   while (true) take_baton(never);
@@ -327,23 +372,51 @@ std::string Scheduler::who_is_blocked() const {
   return text;
 }
 
-void Scheduler::note(const char* what, const void* object) {
+// -- What is shown --------------------------------------------------------------------------------
+
+void Scheduler::note(Event::Kind kind, std::string_view what, const void* object,
+                     const std::source_location& where) {
   if (!keeps_events_) return;
-  events_.push_back(
-      {.step = steps_.load(), .thread = carried_here()->number, .what = what, .object = object});
+  const SimThread& self = *carried_here();
+  events_.push_back({.kind = kind,
+                     .step = steps_.load(),
+                     .thread = self.number,
+                     .depth = self.operations.size(),
+                     .operation = self.operations.empty() ? std::string() : self.operations.back(),
+                     .what = std::string(what),
+                     .object = object,
+                     .where = where});
+}
+
+void Scheduler::begin_operation(std::string what) {
+  note(Event::Kind::begin, what);
+  carried_here()->operations.push_back(std::move(what));
+}
+
+void Scheduler::end_operation() {
+  auto& operations = carried_here()->operations;
+  const std::string what = std::move(operations.back());
+  operations.pop_back();
+  note(Event::Kind::end, what);
 }
 
 // -- The hooks of the library ---------------------------------------------------------------------
 
 bool is_simulated() { return carried_here() != nullptr; }
 
-void point(const void* object, Access access) {
-  if (SimThread* const self = carried_here()) self->run.point(object, access);
+void point(const void* object, Access access, const std::source_location& where) {
+  if (SimThread* const self = carried_here()) self->run.point(object, access, where);
 }
 
 bool fails_for_no_reason() {
   SimThread* const self = carried_here();
-  return self != nullptr && self->uninterrupted == 0 && self->run.weak_fails();
+  return self != nullptr && self->uninterrupted == 0 &&
+         self->run.happens(self->run.faults().weak_failure);
+}
+
+bool refuses() {
+  SimThread* const self = carried_here();
+  return self != nullptr && self->run.happens(self->run.faults().refusal);
 }
 
 bool block(const void* address, TimePoint deadline) {
@@ -361,6 +434,16 @@ unsigned this_number() {
   return self == nullptr ? 0 : self->number;
 }
 
+std::uint64_t next_number() {
+  if (SimThread* const self = carried_here()) return self->run.next_number();
+  static std::atomic<std::uint64_t> last{0};
+  return ++last;
+}
+
+void thread_is_called(std::string_view name) {
+  if (SimThread* const self = carried_here()) self->given_name = name;
+}
+
 TimePoint now() { return carried_here()->run.now(); }
 
 std::uint64_t draw(std::uint64_t below) { return carried_here()->run.draw(below); }
@@ -368,6 +451,29 @@ std::uint64_t draw(std::uint64_t below) { return carried_here()->run.draw(below)
 Slot* slot(Once which) {
   if (SimThread* const self = carried_here()) return &self->run.slot(which);
   return reported == nullptr ? nullptr : &reported->slot(which);
+}
+
+namespace {
+bool keeps_events() {
+  const SimThread* const self = carried_here();
+  return self != nullptr && self->run.keeps_events();
+}
+}  // namespace
+
+Operation::Operation(const Primitive& on, const char* what) : is_shown_(keeps_events()) {
+  if (!is_shown_) return;
+  const Uninterrupted alone;  // A label looks at an atomic.
+  carried_here()->run.begin_operation(fmt::format("{} {}", what, on.label()));
+}
+Operation::Operation(std::string_view on, const char* what) : is_shown_(keeps_events()) {
+  if (is_shown_) carried_here()->run.begin_operation(fmt::format("{} {}", what, on));
+}
+Operation::Operation(const std::source_location& by, const char* what) : is_shown_(keeps_events()) {
+  if (!is_shown_) return;
+  carried_here()->run.begin_operation(fmt::format("{}, awaited at {}", what, to_string(by)));
+}
+Operation::~Operation() {
+  if (is_shown_) carried_here()->run.end_operation();
 }
 
 Uninterrupted::Uninterrupted() {

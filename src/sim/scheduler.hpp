@@ -15,7 +15,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <source_location>
+#include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "handoff/clock.hpp"
@@ -40,19 +43,27 @@ class SimThread {
   const void* address = nullptr;  // What it is blocked on.
   TimePoint deadline = TimePoint::max();
   bool has_timed_out = false;
-  std::uint64_t steps = 0;          // Its own points so far.
-  std::uint64_t blocked_since = 0;  // The run's step.
-  unsigned uninterrupted = 0;       // How deep.
+  std::uint64_t steps = 0;              // Its own points so far.
+  std::uint64_t blocked_since = 0;      // The run's step.
+  unsigned uninterrupted = 0;           // How deep.
+  std::source_location at;              // Of its last point.
+  std::string given_name;               // By name_this_thread().
+  std::vector<std::string> operations;  // That it is in, the innermost last; if events are kept.
   std::string name() const;
   std::atomic<std::uint32_t> baton{0};
 };
 
 // What happened, for the table.
 struct Event {
+  enum class Kind : std::uint8_t { access, begin, end, other };
+  Kind kind;
   std::uint64_t step;
   unsigned thread;
-  const char* what;    // A string literal.
+  std::size_t depth;      // Of the operation it is part of.
+  std::string operation;  // That one, if any.
+  std::string what;
   const void* object;  // For its number only.
+  std::source_location where;
 };
 
 struct RunLimits {
@@ -85,19 +96,27 @@ class Scheduler {
 
   std::shared_ptr<SimThread> start(std::move_only_function<void()> body);
   void join(SimThread& thread);
-  void point(const void* object, Access access);
+  void point(const void* object, Access access, const std::source_location& where);
   bool block(const void* address, TimePoint deadline);
   void wake_one(const void* address);
   void wake_all(const void* address);
   std::uint64_t draw(std::uint64_t below);
   bool happens(double probability);
-  bool weak_fails() {
-    return limits_.faults.weak_failure > 0 && happens(limits_.faults.weak_failure);
-  }
+  const Faults& faults() const { return limits_.faults; }
   TimePoint now() const { return now_; }
-  void note(const char* what, const void* object);
+  std::uint64_t next_number() { return ++last_number_; }
+  // Requested at a moment that is drawn, or at the end of the body.
+  std::stop_token sudden_stop();
   // The run ends here, and so does this thread.
   [[noreturn]] void fail(std::string why);
+  // The same at the next step of any thread.
+  void fail_soon(std::string why);
+
+  bool keeps_events() const { return keeps_events_; }
+  void begin_operation(std::string what);
+  void end_operation();
+  void note(Event::Kind kind, std::string_view what, const void* object = nullptr,
+            const std::source_location& where = {});
   Slot& slot(Once which) { return slots_[static_cast<std::size_t>(which)]; }
 
   // -- For the OS threads that carry them --------------------------------------------------------
@@ -110,6 +129,7 @@ class Scheduler {
   void run_body(const std::function<void()>& body);
   void destroy_slots();
   void check_nobody_lives();
+  void end_sudden_stop();
   SimThread& choose(SimThread& from);
   void switch_to(SimThread& self, SimThread& next);
   void let_time_pass();
@@ -118,6 +138,7 @@ class Scheduler {
   [[noreturn]] void park_for_ever();
   std::optional<std::string> await_end();
   std::string who_is_blocked() const;
+  std::string who_runs() const;
 
   Strategy& strategy_;
   const RunLimits limits_;
@@ -131,6 +152,11 @@ class Scheduler {
   Schedule schedule_;
   std::vector<Event> events_;
   std::array<Slot, once_count> slots_;
+  std::uint64_t last_number_ = 0;
+  std::stop_source sudden_;
+  std::shared_ptr<SimThread> stopper_;
+  std::string doom_;  // Why it fails soon; empty if it does not.
+  std::atomic<const SimThread*> running_{nullptr};
   std::atomic<bool> is_dead_{false};
 
   std::mutex mutex_;

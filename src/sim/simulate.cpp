@@ -1,7 +1,9 @@
 #include "handoff/testing/simulate.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
@@ -111,6 +113,39 @@ class Simulation {
   const RunLimits limits_;
 };
 
+std::atomic<std::uint64_t> schedules{0};
+
+SimThread& this_thread(std::string_view caller) {
+  if (SimThread* const self = carried_here()) return *self;
+  throw std::logic_error(fmt::format("{} is for simulated threads", caller));
+}
+
+// For people who wait at a terminal.
+class Progress {
+ public:
+  explicit Progress(std::uint64_t of) : of_(of), is_shown_(isatty(STDERR_FILENO) == 1) {}
+  ~Progress() {
+    if (has_shown_) fmt::print(stderr, "\r{:<40}\r", "");
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(std::uint64_t done) {
+    if (!is_shown_ || done % 256 != 0) return;
+    const auto time = std::chrono::steady_clock::now();
+    if (time < next_) return;
+    next_ = time + 200ms;
+    has_shown_ = true;
+    fmt::print(stderr, "\r{} of {} schedules ", done, of_);
+  }
+
+ private:
+  const std::uint64_t of_;
+  const bool is_shown_;
+  bool has_shown_ = false;
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + 1s;
+};
+
 std::unique_ptr<detail::sim::Strategy> strategy_of(const SimulateOptions& options) {
   switch (options.strategy.kind) {
     case Strategy::Kind::random: return random_strategy(options.first_seed, options.runs);
@@ -182,9 +217,11 @@ Simulated simulate(const SimulateOptions& options, const std::function<void()>& 
   }
   const auto strategy = strategy_of(chosen);
   Simulated done;
+  Progress progress(chosen.runs);
   while (strategy->begin_run()) {
     Outcome outcome = simulation.run(*strategy);
-    ++done.runs;
+    progress.show(++done.runs);
+    ++schedules;
     done.steps += outcome.result.steps;
     done.switches += outcome.result.switches;
     if (outcome.failure) {
@@ -197,13 +234,25 @@ Simulated simulate(const SimulateOptions& options, const std::function<void()>& 
 
 void check(bool is_true, std::string_view what_is_wrong) {
   if (is_true) return;
-  if (SimThread* const self = carried_here()) self->run.fail(std::string(what_is_wrong));
+  if (SimThread* const self = carried_here()) {
+    self->run.note(Event::Kind::other, "fails");
+    self->run.fail(std::string(what_is_wrong));
+  }
   throw std::logic_error(fmt::format("check() outside of a simulation: {}", what_is_wrong));
 }
 
+void fail_soon(std::string_view what_is_wrong) {
+  Scheduler& run = this_thread("fail_soon()").run;
+  run.note(Event::Kind::other, "fails");
+  run.fail_soon(std::string(what_is_wrong));
+}
+
+std::stop_token sudden_stop() { return this_thread("sudden_stop()").run.sudden_stop(); }
+
+std::uint64_t schedules_so_far() { return schedules; }
+
 void pause(Duration time) {
-  SimThread* const self = carried_here();
-  if (self == nullptr) throw std::logic_error("pause() is for simulated threads");
+  SimThread* const self = &this_thread("pause()");
   const TimePoint end = self->run.now() + time;
   while (self->run.block(self, end)) {
   }

@@ -41,7 +41,8 @@ Number number_from(std::string_view& text, char after, std::string_view whole) {
 Schedule schedule_from(std::string_view text) {
   Schedule schedule;
   const std::string_view whole = text;
-  while (!text.empty() && !text.starts_with('/')) {
+  bool has_more = !text.empty() && !text.starts_with('/');
+  while (has_more) {
     Change change{};
     change.from = number_from<unsigned>(text, '@', whole);
     change.step = number_from<std::uint64_t>(text, '>', whole);
@@ -51,12 +52,8 @@ Schedule schedule_from(std::string_view text) {
       text.remove_prefix(1);
     }
     schedule.changes.push_back(change);
-    if (text.empty() || text.starts_with('/')) break;
-    if (!text.starts_with(',')) {
-      throw std::invalid_argument(
-          fmt::format("expected a comma before \"{}\" in a schedule", text));
-    }
-    text.remove_prefix(1);
+    has_more = text.starts_with(',');
+    if (has_more) text.remove_prefix(1);
   }
   while (text.starts_with('/')) {
     text.remove_prefix(1);
@@ -64,7 +61,7 @@ Schedule schedule_from(std::string_view text) {
   }
   if (!text.empty()) {
     throw std::invalid_argument(
-        fmt::format("expected the end of the schedule before \"{}\"", text));
+        fmt::format("a schedule ends before \"{}\" in \"{}\"", text, whole));
   }
   return schedule;
 }

@@ -1,5 +1,6 @@
 #include <system_error>
 
+#include "handoff/detail/core/operation.hpp"
 #include "handoff/detail/core/simulated_thread.hpp"
 #include "sim/carrier.hpp"
 #include "sim/scheduler.hpp"
@@ -9,6 +10,7 @@ namespace handoff::inline HANDOFF_FLAVOUR::detail::sim {
 void Thread::start(std::move_only_function<void()> body) {
   if (SimThread* const self = carried_here()) {
     simulated_ = self->run.start(std::move(body));
+    const Operation here(simulated_->name(), "start");
     point(simulated_.get(), Access::other);
   } else {
     thread_ = std::thread(std::move(body));

@@ -25,6 +25,7 @@ Barrier::~Barrier() { retire(); }
 
 std::expected<void, Refusal> Barrier::arrive_and_wait(const Wait& wait,
                                                       std::source_location where) {
+  const sim::Operation here(*this, "arrive_and_wait");
   BarrierArrival arrival(*this);
   return take_on_this_thread(arrival, wait, {.operation = "arrive_and_wait", .where = where});
 }
@@ -69,6 +70,7 @@ bool BarrierArrival::go_on(Waiter& waiter, WaitState outcome) {
 }  // namespace detail
 
 void Barrier::arrive_and_drop() {
+  const sim::Operation here(*this, "arrive_and_drop");
   bool is_last = false;
   {
     SmallGuard guard(line_.lock());

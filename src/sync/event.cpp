@@ -15,6 +15,7 @@ Event::Event(EventOptions options) : Primitive("Event", options.name), is_set_(o
 Event::~Event() { retire(); }
 
 void Event::set() {
+  const sim::Operation here(*this, "set");
   Unparks unparks;
   SmallGuard guard(line_.lock());
   is_set_.store(true, release);  // Pairs with the acquire in is_set().
@@ -22,11 +23,13 @@ void Event::set() {
 }
 
 void Event::reset() {
+  const sim::Operation here(*this, "reset");
   SmallGuard guard(line_.lock());
   is_set_.store(false, relaxed);  // Nothing is published by it.
 }
 
 std::expected<void, Refusal> Event::wait(const Wait& wait, std::source_location where) {
+  const sim::Operation here(*this, "wait");
   EventWait steps(*this);
   return take_on_this_thread(steps, wait, {.operation = "wait", .where = where});
 }

@@ -20,6 +20,7 @@ Latch::Latch(LatchOptions options)
 Latch::~Latch() { retire(); }
 
 void Latch::count_down(std::size_t n) {
+  const sim::Operation here(*this, "count_down");
   Unparks unparks;
   SmallGuard guard(line_.lock());
   const std::size_t left = count_.load(relaxed);  // It changes under the lock only.
@@ -32,6 +33,7 @@ void Latch::count_down(std::size_t n) {
 }
 
 std::expected<void, Refusal> Latch::wait(const Wait& wait, std::source_location where) {
+  const sim::Operation here(*this, "wait");
   LatchWait steps(*this);
   return take_on_this_thread(steps, wait, {.operation = "wait", .where = where});
 }

@@ -40,6 +40,7 @@ Condition::Condition(Mutex& mutex, std::string_view name)
 Condition::~Condition() { retire(); }
 
 void Condition::notify_one(MonitorGuard& guard) {
+  const sim::Operation here(*this, "notify_one");
   refuse_other_monitors(guard);
   Unpark unpark;
   {
@@ -50,6 +51,7 @@ void Condition::notify_one(MonitorGuard& guard) {
 }
 
 void Condition::notify_all(MonitorGuard& guard) {
+  const sim::Operation here(*this, "notify_all");
   refuse_other_monitors(guard);
   SmallGuard line(line_.lock());
   for (Link* link = line_.front_locked(); link != nullptr; link = link->next) {

@@ -33,6 +33,7 @@ std::expected<std::unique_lock<Mutex>, Refusal> Mutex::acquire(const Wait& wait,
 }
 
 std::expected<void, Refusal> Mutex::lock_within(const Wait& wait, std::source_location where) {
+  const sim::Operation here(*this, "lock");
   if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
   if constexpr (checked_build) {
     // What ends by itself cannot deadlock, and may be taken in any order.

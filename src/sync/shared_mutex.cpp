@@ -45,6 +45,7 @@ std::expected<std::unique_lock<SharedMutex>, Refusal> SharedMutex::acquire(const
 }
 
 std::expected<void, Refusal> SharedMutex::lock_within(const Wait& wait, Where where) {
+  const sim::Operation here(*this, "lock");
   if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
   if constexpr (checked_build) {
     // What ends by itself cannot deadlock, and may be taken in any order.
@@ -144,6 +145,7 @@ std::expected<std::shared_lock<SharedMutex>, Refusal> SharedMutex::acquire_share
 }
 
 std::expected<void, Refusal> SharedMutex::lock_shared_within(const Wait& wait, Where where) {
+  const sim::Operation here(*this, "lock_shared");
   if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
   if constexpr (checked_build) {
     if (wait.deadline.is_never()) about_to_lock(*this, where);

@@ -5,68 +5,29 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <optional>
+#include <future>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include "handoff/event.hpp"
+#include "handoff/log.hpp"
 #include "handoff/mutex.hpp"
 #include "handoff/queue.hpp"
 #include "handoff/testing/var.hpp"
 #include "handoff/thread.hpp"
+#include "handoff/waits.hpp"
+#include "sim/found.hpp"
 
-namespace handoff {
+namespace handoff::tests {
 namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using testing::check;
 using testing::exhaustive;
-using testing::FoundFailure;
 using testing::pct;
 using testing::simulate;
-using testing::SimulateOptions;
-using testing::SimulationFailed;
 using testing::Var;
-
-// What it finds; nothing if it finds nothing.
-template <typename Body>
-std::optional<FoundFailure> find(const SimulateOptions& options, Body body,
-                                 std::string* report = nullptr) {
-  try {
-    simulate(options, body);
-  } catch (const SimulationFailed& failed) {
-    if (report != nullptr) *report = failed.what();
-    return failed.found();
-  }
-  return std::nullopt;
-}
-
-// -- Bodies with a bug ----------------------------------------------------------------------------
-
-void count_without_a_lock() {
-  detail::atomic<int> counter{0};
-  const auto add = [&] { counter.store(counter.load() + 1); };
-  {
-    Thread one(add);
-    Thread two(add);
-  }
-  check(counter.load() == 2, "an increment was lost");
-}
-
-void lock_in_both_orders() {
-  Mutex a{{.name = "a"}};
-  Mutex b{{.name = "b"}};
-  Thread one([&] {
-    const auto first = a.hold();
-    const auto second = b.hold();
-  });
-  Thread two([&] {
-    const auto first = b.hold();
-    const auto second = a.hold();
-  });
-}
 
 // -- Finding --------------------------------------------------------------------------------------
 
@@ -150,6 +111,53 @@ TEST(Simulate, ReportsOneThatGoesRoundInCircles) {
   EXPECT_THAT(found->what, HasSubstr("more than 10000 steps"));
 }
 
+// The promise is kept at the end of the test: then the thread goes on, finds that the run is over, and waits for ever.
+TEST(Simulate, ReportsAThreadThatWaitsForSomethingElse) {
+  std::promise<void> outside;
+  const auto until = outside.get_future().share();
+  const auto found = find({.runs = 10, .patience = 300ms, .shorten = false}, [&] {
+    Thread stuck([&] {
+      name_this_thread("the stuck one");
+      until.wait();
+    });
+  });
+  outside.set_value();
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->what, HasSubstr("the stuck one"));
+  EXPECT_THAT(found->what, HasSubstr("has not come back to Handoff for 0.3 s"));
+}
+
+TEST(Simulate, RefusesToBeCalledInASimulation) {
+  const auto found = find({.runs = 1}, [] { simulate({.runs = 1}, [] {}); });
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->what, HasSubstr("simulate() was called inside a simulation"));
+}
+
+TEST(Simulate, CallsForSimulatedThreadsSaySoElsewhere) {
+  EXPECT_THROW(testing::pause(1ms), std::logic_error);
+  EXPECT_THROW(static_cast<void>(testing::sudden_stop()), std::logic_error);
+  EXPECT_THROW(testing::fail_soon("no"), std::logic_error);
+  EXPECT_THROW(check(false, "no"), std::logic_error);
+}
+
+// A run that has failed holds whatever its threads held. The log's lock is one for all runs.
+TEST(Simulate, ARunThatFailsLeavesNothingLockedForTheNext) {
+  for (int round = 0; round < 200; ++round) {
+    const auto found =
+        find({.runs = 1, .first_seed = static_cast<std::uint64_t>(round), .shorten = false}, [] {
+          Thread other([] {
+            for (int i = 0; i < 5; ++i) static_cast<void>(set_log(nullptr));
+          });
+          Thread namer([] {
+            for (int i = 0; i < 5; ++i) name_this_thread("namer");
+          });
+          for (int i = 0; i < 5; ++i) static_cast<void>(set_log(nullptr));
+          check(false, "in the middle of the others");
+        });
+    ASSERT_TRUE(found);
+  }
+}
+
 // -- Time -----------------------------------------------------------------------------------------
 
 TEST(Simulate, AnHourOfTimeoutsTakesNoTime) {
@@ -163,31 +171,5 @@ TEST(Simulate, AnHourOfTimeoutsTakesNoTime) {
   });
 }
 
-// -- The same again -------------------------------------------------------------------------------
-
-TEST(Simulate, TheSameSeedIsTheSameRun) {
-  const auto body = [] {
-    BlockingQueue<int> queue{{.capacity = 2, .name = "queue"}};
-    Thread producer([&] {
-      for (int i = 0; i < 5; ++i) check(queue.put(int{i}).has_value(), "refused");
-      queue.close();
-    });
-    int expected = 0;
-    for (const int item : queue) check(item == expected++, "out of order");
-    check(expected == 5, "lost");
-  };
-  std::vector<std::uint64_t> steps;
-  for (int round = 0; round < 2; ++round) {
-    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
-      const auto done = simulate({.runs = 1, .first_seed = seed}, body);
-      if (round == 0) {
-        steps.push_back(done.steps * 1'000'000 + done.switches);
-      } else {
-        EXPECT_EQ(steps[seed - 1], done.steps * 1'000'000 + done.switches) << "seed " << seed;
-      }
-    }
-  }
-}
-
 }  // namespace
-}  // namespace handoff
+}  // namespace handoff::tests

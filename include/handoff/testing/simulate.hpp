@@ -20,6 +20,7 @@
 //
 //   HANDOFF_SEED=4711 ./my_tests            the run with that seed, and no other
 //   HANDOFF_SEED=4711 HANDOFF_SCHEDULE=1@12>2,... ./my_tests    the shortened one, as printed
+//   HANDOFF_TABLE=all ...                   and every step of it in the table
 //
 // What is not simulated: threads made otherwise, and waits outside of Handoff (std::mutex, sleeping, I/O). A thread that waits so has
 // the only permission to run; after `patience` of real time the run fails, and its name is told. Plain data that threads share without a
@@ -30,6 +31,7 @@
 #include <cstdint>
 #include <functional>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -65,6 +67,8 @@ struct Faults {
   double weak_failure = 0;   // A weak compare-and-swap fails for no reason.
   double slow_thread = 0;    // A thread does not run for a while, by virtual time.
   double clock_jump = 0;     // Time jumps ahead, by up to a second.
+  double refusal =
+      0;  // offer(), try_lock() and their like, and a pool that rejects, refuse what they could do.
 };
 
 struct SimulateOptions {
@@ -107,7 +111,16 @@ Simulated simulate(const SimulateOptions& options, const std::function<void()>& 
 // Fails the run, from any of its threads.
 void check(bool is_true, std::string_view what_is_wrong);
 
+// The same at the next step of any thread: for those who must return first, such as an EXPECT_ that fails (see testing/gtest.hpp).
+void fail_soon(std::string_view what_is_wrong);
+
 // The calling thread waits for this long, by virtual time.
 void pause(Duration time);
+
+// A token whose stop is requested at any step of the run, in each run at another.
+std::stop_token sudden_stop();
+
+// How many schedules all calls of simulate() have tried so far, in this process.
+std::uint64_t schedules_so_far();
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::testing

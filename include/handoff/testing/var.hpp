@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "handoff/detail/core/operation.hpp"
 #include "handoff/detail/core/simulation.hpp"
 #include "handoff/testing/simulate.hpp"
 
@@ -45,7 +46,8 @@ class Var {
  private:
   class Access {
    public:
-    Access(const Var& var, int& count) : count_(count) {
+    Access(const Var& var, int& count)
+        : here_(var.name_, &count == &var.writers_ ? "write" : "read"), count_(count) {
       const bool writes = &count == &var.writers_;
       if (var.writers_ > 0 || (writes && var.readers_ > 0)) {
         check(false, "data race: two threads use " + var.name_ +
@@ -59,6 +61,7 @@ class Var {
     Access& operator=(const Access&) = delete;
 
    private:
+    const detail::sim::Operation here_;
     int& count_;
   };
 

@@ -198,6 +198,8 @@ bool Channel<T>::send_to_waiting_locked(T& item, Wakes& wakes) {
 
 template <typename T>
 typename Channel<T>::Sent Channel<T>::try_send(T&& item) {
+  const detail::sim::Operation here(*this, "try_send");
+  if (detail::sim::refuses()) return refuse_send(Refusal::full);
   const auto tried = [&] {
     Wakes wakes;
     detail::SmallGuard guard(lock_);
@@ -210,6 +212,7 @@ typename Channel<T>::Sent Channel<T>::try_send(T&& item) {
 
 template <typename T>
 typename Channel<T>::Sent Channel<T>::send(T&& item, const Wait& wait, std::source_location where) {
+  const detail::sim::Operation here(*this, "send");
   if (wait.stop.stop_requested()) return refuse_send(Refusal::stopped);
   const auto tried = [&] {
     Wakes wakes;
@@ -269,6 +272,7 @@ bool Channel<T>::receive_from_waiting_locked(Landing& landing, Wakes& wakes) {
 
 template <typename T>
 typename Channel<T>::Result Channel<T>::try_receive() {
+  const detail::sim::Operation here(*this, "try_receive");
   Landing landing;
   const auto tried = [&] {
     Wakes wakes;
@@ -282,6 +286,7 @@ typename Channel<T>::Result Channel<T>::try_receive() {
 
 template <typename T>
 typename Channel<T>::Result Channel<T>::receive(const Wait& wait, std::source_location where) {
+  const detail::sim::Operation here(*this, "receive");
   if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
   Landing landing;
   const auto tried = [&] {

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "handoff/detail/core/assert.hpp"
+#include "handoff/detail/core/operation.hpp"
 #include "handoff/detail/core/steps.hpp"
 #include "handoff/detail/core/task.hpp"
 #include "handoff/detail/core/timer_wheel.hpp"
@@ -85,6 +86,7 @@ class [[nodiscard]] Awaitable {
     Asked asked = asked_;
     if (asked.site.where.line() == 0)
       asked.site.where = here;  // It could not be asked for at the call.
+    const sim::Operation now(asked.site.where, asked.site.operation);
     PromiseBase& promise = promise_of(awaiter, asked.site.where);
     if constexpr (requires { op_.bind(promise); }) op_.bind(promise);
     if (op_.ready(promise.task().stop())) return false;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "handoff/detail/core/atomic.hpp"
+#include "handoff/detail/core/operation.hpp"
 #include "handoff/detail/core/thread_info.hpp"
 #include "handoff/stats.hpp"
 #include "handoff/waits.hpp"
@@ -39,6 +40,10 @@ class Primitive {
   // For sentences: BlockingQueue "emails", or BlockingQueue#7.
   std::string label() const;
   bool is_named() const { return !name_.empty(); }
+#if defined(HANDOFF_SIMULATED) && HANDOFF_SIMULATED
+  // When it was made, as against others.
+  std::uint64_t number() const { return number_; }
+#endif
 
   // Called by everyone about to wait for it.
   void enter_registry() {
@@ -65,6 +70,9 @@ class Primitive {
   atomic<std::uint64_t> id_{0};
   Primitive* next_ = nullptr;
   Primitive* previous_ = nullptr;
+#if defined(HANDOFF_SIMULATED) && HANDOFF_SIMULATED
+  const std::uint64_t number_ = sim::next_number();
+#endif
 };
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::detail

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <source_location>
 #include <type_traits>
 
 #include "handoff/detail/core/simulation.hpp"
@@ -13,6 +14,7 @@ namespace handoff::inline HANDOFF_FLAVOUR::detail::sim {
 template <typename T>
 class Atomic {
   using Order = std::memory_order;
+  using Where = std::source_location;
   using Difference = std::conditional_t<std::is_pointer_v<T>, std::ptrdiff_t, T>;
 
  public:
@@ -24,26 +26,28 @@ class Atomic {
   Atomic(const Atomic&) = delete;
   Atomic& operator=(const Atomic&) = delete;
 
-  T load(Order = std::memory_order_seq_cst) const noexcept {
-    point(this, Access::load);
+  T load(Order = std::memory_order_seq_cst, Where where = Where::current()) const noexcept {
+    point(this, Access::load, where);
     return value_.load();
   }
-  void store(T value, Order = std::memory_order_seq_cst) noexcept {
-    point(this, Access::store);
+  void store(T value, Order = std::memory_order_seq_cst, Where where = Where::current()) noexcept {
+    point(this, Access::store, where);
     value_.store(value);
   }
-  T exchange(T value, Order = std::memory_order_seq_cst) noexcept {
-    point(this, Access::change);
+  T exchange(T value, Order = std::memory_order_seq_cst, Where where = Where::current()) noexcept {
+    point(this, Access::change, where);
     return value_.exchange(value);
   }
   bool compare_exchange_strong(T& expected, T value, Order = std::memory_order_seq_cst,
-                               Order = std::memory_order_seq_cst) noexcept {
-    point(this, Access::change);
+                               Order = std::memory_order_seq_cst,
+                               Where where = Where::current()) noexcept {
+    point(this, Access::change, where);
     return value_.compare_exchange_strong(expected, value);
   }
   bool compare_exchange_weak(T& expected, T value, Order = std::memory_order_seq_cst,
-                             Order = std::memory_order_seq_cst) noexcept {
-    point(this, Access::change);
+                             Order = std::memory_order_seq_cst,
+                             Where where = Where::current()) noexcept {
+    point(this, Access::change, where);
     if (fails_for_no_reason()) {
       expected = value_.load();
       return false;
@@ -51,20 +55,22 @@ class Atomic {
     return value_.compare_exchange_strong(expected, value);
   }
 
-  T fetch_add(Difference value, Order = std::memory_order_seq_cst) noexcept {
-    point(this, Access::change);
+  T fetch_add(Difference value, Order = std::memory_order_seq_cst,
+              Where where = Where::current()) noexcept {
+    point(this, Access::change, where);
     return value_.fetch_add(value);
   }
-  T fetch_sub(Difference value, Order = std::memory_order_seq_cst) noexcept {
-    point(this, Access::change);
+  T fetch_sub(Difference value, Order = std::memory_order_seq_cst,
+              Where where = Where::current()) noexcept {
+    point(this, Access::change, where);
     return value_.fetch_sub(value);
   }
-  T fetch_and(T value, Order = std::memory_order_seq_cst) noexcept {
-    point(this, Access::change);
+  T fetch_and(T value, Order = std::memory_order_seq_cst, Where where = Where::current()) noexcept {
+    point(this, Access::change, where);
     return value_.fetch_and(value);
   }
-  T fetch_or(T value, Order = std::memory_order_seq_cst) noexcept {
-    point(this, Access::change);
+  T fetch_or(T value, Order = std::memory_order_seq_cst, Where where = Where::current()) noexcept {
+    point(this, Access::change, where);
     return value_.fetch_or(value);
   }
 

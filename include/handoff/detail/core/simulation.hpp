@@ -7,6 +7,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
+#include <string_view>
 
 #include "handoff/clock.hpp"
 #include "handoff/detail/core/config.hpp"
@@ -19,10 +21,18 @@ enum class Access : std::uint8_t { load, store, change, other };
 bool is_simulated();
 
 // Another thread may run before this access.
-void point(const void* object, Access access);
+void point(const void* object, Access access,
+           const std::source_location& where = std::source_location::current());
 
 // A weak compare-and-swap that could succeed is to fail all the same.
 bool fails_for_no_reason();
+
+// What could be done at once is to be refused all the same.
+#if defined(HANDOFF_SIMULATED) && HANDOFF_SIMULATED
+bool refuses();
+#else
+constexpr bool refuses() { return false; }
+#endif
 
 // Waits until somebody wakes this address. False if virtual time has come to the deadline first. The caller has looked at
 // what it waits for since it was last at a point.
@@ -33,6 +43,12 @@ void wake_all(const void* address);
 unsigned this_number();
 
 TimePoint now();
+
+// In the order of the calls, in each run from 1 on: for what must not depend on addresses.
+std::uint64_t next_number();
+
+// The calling thread was given this name.
+void thread_is_called(std::string_view name);
 
 // By the run's seed: from 0 to `below` - 1.
 std::uint64_t draw(std::uint64_t below);

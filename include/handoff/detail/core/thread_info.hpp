@@ -34,5 +34,7 @@ ThreadId next_coroutine_id();
 // The name given with name_this_thread(), else the system's name for the thread and its number. A thread
 // that has ended or never met the library is "thread N".
 std::string thread_name(ThreadId id);
+// For that name only: the system does not learn of it.
+void rename_this_thread(std::string_view name);
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::detail

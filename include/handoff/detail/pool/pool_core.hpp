@@ -115,9 +115,11 @@ class PoolCore final : public Primitive, public Executor {
   // Hands a job in: from outside, or, on a worker of this pool, to that worker. Empty: accepted.
   template <typename Make>
   std::optional<Refusal> add(Make& make, const Wait& wait, WaitSite site) {
+    const sim::Operation here(*this, site.operation);
     if (this_worker != nullptr && &this_worker->pool == this)
       return add_inside(*this_worker, JobMaker(make), wait);
     if (wait.stop.stop_requested()) return refuse(Refusal::stopped);
+    if (sim::refuses() && when_full_ == WhenFull::reject) return refuse(Refusal::full);
     const Tried tried = queue_.try_put(make);
     if (tried == Tried::done) [[likely]]
       return std::nullopt;

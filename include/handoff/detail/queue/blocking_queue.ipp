@@ -166,6 +166,7 @@ typename BlockingQueue<T>::Tried BlockingQueue<T>::try_put(T& item) {
 template <typename T>
 typename BlockingQueue<T>::Added BlockingQueue<T>::put(T&& item, const Wait& wait,
                                                        std::source_location where) {
+  const detail::sim::Operation here(*this, "put");
   if (wait.stop.stop_requested()) return refuse_add(Refusal::stopped);
   const auto tried = try_put(item);
   if (tried == Tried::done) [[likely]]
@@ -184,6 +185,8 @@ typename BlockingQueue<T>::Added BlockingQueue<T>::put_waiting(T& item, const Wa
 
 template <typename T>
 typename BlockingQueue<T>::Added BlockingQueue<T>::offer(T&& item) {
+  const detail::sim::Operation here(*this, "offer");
+  if (detail::sim::refuses()) return refuse_add(Refusal::full);
   const auto tried = try_put(item);
   if (tried == Tried::done) [[likely]]
     return {};
@@ -208,6 +211,7 @@ typename BlockingQueue<T>::Added BlockingQueue<T>::push(T&& item, const Wait& wa
 
 template <typename T>
 typename BlockingQueue<T>::Added BlockingQueue<T>::push_evicting(T& item) {
+  const detail::sim::Operation here(*this, "push");
   while (true) {
     const auto tail = tail_.lock();
     if (closed_locked()) {
@@ -295,6 +299,7 @@ std::size_t BlockingQueue<T>::try_put_some(std::span<T> items) {
 
 template <typename T>
 PutAll BlockingQueue<T>::put_all(std::span<T> items, const Wait& wait, std::source_location where) {
+  const detail::sim::Operation here(*this, "put_all");
   PutAll result;
   while (result.accepted < items.size()) {
     if (!wait.stop.stop_requested()) {
@@ -351,6 +356,7 @@ typename BlockingQueue<T>::Tried BlockingQueue<T>::lock_item(std::uint64_t& inde
 template <typename T>
 typename BlockingQueue<T>::Result BlockingQueue<T>::take(const Wait& wait,
                                                          std::source_location where) {
+  const detail::sim::Operation here(*this, "take");
   if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
   std::uint64_t head;
   const auto tried = lock_item(head);
@@ -372,6 +378,7 @@ typename BlockingQueue<T>::Result BlockingQueue<T>::take_waiting(const Wait& wai
 
 template <typename T>
 typename BlockingQueue<T>::Result BlockingQueue<T>::poll() {
+  const detail::sim::Operation here(*this, "poll");
   std::uint64_t head;
   const auto tried = lock_item(head);
   if (tried == Tried::done) [[likely]] {
@@ -401,6 +408,7 @@ template <typename T>
 std::expected<std::vector<T>, Refusal> BlockingQueue<T>::take_some(std::size_t max,
                                                                    const Wait& wait,
                                                                    std::source_location where) {
+  const detail::sim::Operation here(*this, "take_some");
   std::vector<T> items;
   if (max == 0) return items;
   if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);

@@ -178,6 +178,7 @@ template <typename T, typename Core>
 typename OrderedQueue<T, Core>::Added OrderedQueue<T, Core>::put_one(T& item, std::int64_t order,
                                                                      const Wait& wait,
                                                                      std::source_location where) {
+  const sim::Operation here(*this, "put");
   if (wait.stop.stop_requested()) return this->refuse_add(Refusal::stopped);
   const auto tried = try_put(item, order);
   if (tried == Tried::done) [[likely]]
@@ -193,6 +194,8 @@ typename OrderedQueue<T, Core>::Added OrderedQueue<T, Core>::put_one(T& item, st
 template <typename T, typename Core>
 typename OrderedQueue<T, Core>::Added OrderedQueue<T, Core>::offer_one(T& item,
                                                                        std::int64_t order) {
+  const sim::Operation here(*this, "offer");
+  if (sim::refuses()) return this->refuse_add(Refusal::full);
   const auto tried = try_put(item, order);
   if (tried == Tried::done) [[likely]]
     return {};
@@ -219,6 +222,7 @@ typename OrderedQueue<T, Core>::Added OrderedQueue<T, Core>::push_one(T& item, s
 template <typename T, typename Core>
 typename OrderedQueue<T, Core>::Added OrderedQueue<T, Core>::push_evicting(T& item,
                                                                            std::int64_t order) {
+  const sim::Operation here(*this, "push");
   while (true) {
     std::optional<std::size_t> victim;
     std::optional<T> evicted;
@@ -280,6 +284,7 @@ template <typename T, typename Core>
 template <typename OrderOf>
 PutAll OrderedQueue<T, Core>::put_each(std::span<T> items, OrderOf order_of, const Wait& wait,
                                        std::source_location where) {
+  const sim::Operation here(*this, "put_all");
   PutAll result;
   for (T& item : items) {
     try {
@@ -351,6 +356,7 @@ Tried OrderedQueue<T, Core>::look_locked(Section& section, const TakeTurn* self)
 template <typename T, typename Core>
 typename OrderedQueue<T, Core>::Result OrderedQueue<T, Core>::take(const Wait& wait,
                                                                    std::source_location where) {
+  const sim::Operation here(*this, "take");
   if (wait.stop.stop_requested()) return std::unexpected(Refusal::stopped);
   {
     Section section(*this);
@@ -370,6 +376,7 @@ typename OrderedQueue<T, Core>::Result OrderedQueue<T, Core>::take(const Wait& w
 
 template <typename T, typename Core>
 typename OrderedQueue<T, Core>::Result OrderedQueue<T, Core>::poll() {
+  const sim::Operation here(*this, "poll");
   Section section(*this);
   const auto tried = look_locked(section, nullptr);
   if (tried == Tried::done) [[likely]] {
@@ -400,6 +407,7 @@ void OrderedQueue<T, Core>::fill_up(std::vector<T>& items, std::size_t max) {
 template <typename T, typename Core>
 std::expected<std::vector<T>, Refusal> OrderedQueue<T, Core>::take_some(
     std::size_t max, const Wait& wait, std::source_location where) {
+  const sim::Operation here(*this, "take_some");
   std::vector<T> items;
   if (max == 0) return items;
   items.reserve(1);

@@ -1,0 +1,63 @@
+// Simulations in GoogleTest: an EXPECT_ or ASSERT_ that fails in the body, or in one of its threads, fails the run.
+//
+//   TEST(Orders, NoneIsLost) {
+//     handoff::testing::simulate_test({.runs = 10'000}, [] {
+//       handoff::BlockingQueue<int> orders{{.capacity = 1, .name = "orders"}};
+//       handoff::Thread producer([&] { EXPECT_TRUE(orders.put(1)); });
+//       EXPECT_EQ(orders.take(), 1);
+//     });
+//   }
+//
+// What is found is a failure of the test, with the table of what happened and how to see it again. See testing/simulate.hpp.
+#pragma once
+
+#include <gtest/gtest-spi.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <sstream>
+#include <utility>
+
+#include "handoff/testing/simulate.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR {
+
+namespace detail {
+
+// While it lives, what fails in a simulated thread is told to the run. GoogleTest calls it with its own lock held, so the thread must return.
+class FailureWatch final : public ::testing::ScopedFakeTestPartResultReporter {
+ public:
+  FailureWatch() : ScopedFakeTestPartResultReporter(INTERCEPT_ALL_THREADS, &seen_) {}
+  void ReportTestPartResult(const ::testing::TestPartResult& result) override {
+    if (!result.failed()) return;
+    std::ostringstream text;
+    if (result.file_name() != nullptr) {
+      text << result.file_name() << ':' << result.line_number() << ": ";
+    }
+    text << result.message();
+    testing::fail_soon(text.str());
+  }
+
+ private:
+  ::testing::TestPartResultArray seen_;
+};
+
+}  // namespace detail
+
+namespace testing {
+
+inline Simulated simulate_test(const SimulateOptions& options, const std::function<void()>& body) {
+  std::string report;
+  try {
+    const detail::FailureWatch watch;
+    return simulate(options, body);
+  } catch (const SimulationFailed& failed) {
+    report = failed.what();
+  }
+  ADD_FAILURE() << report;
+  return {};
+}
+
+}  // namespace testing
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR
