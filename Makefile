@@ -1,11 +1,12 @@
 # The commands of daily work. Everything is built by CMake, with the presets of CMakePresets.json.
 
 JOBS ?= $(shell nproc)
+RUNS ?= 1000000
 build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) -j $(JOBS)
 sources = $(shell find include src tests examples bench -name '*.[hic]pp' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build dev run test test-fast tsan asan clang package bench format lint clean
+.PHONY: help deps build dev run test test-fast simulate tsan asan clang package bench format lint clean
 
 help: ## List these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -27,6 +28,11 @@ test: deps ## Everything: release, TSan, ASan and UBSan, clang, lint, packaging;
 
 test-fast: deps ## The release tests only: under a minute once built
 	@tools/test release
+
+simulate: deps ## The simulated tests with a million schedules each, or RUNS=...: some hours
+	@cmake --preset release >/dev/null && cmake --build --preset release -j $(JOBS) --target sim_tests
+	@seq 0 $$(($(JOBS) - 1)) | HANDOFF_RUNS=$(RUNS) GTEST_TOTAL_SHARDS=$(JOBS) xargs -P $(JOBS) -I{} \
+	  env GTEST_SHARD_INDEX={} taskset -c {} build/release/tests/sim_tests
 
 tsan: deps ## The concurrent tests under ThreadSanitizer
 	@tools/test tsan

@@ -7,6 +7,9 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/handoff)
 install(DIRECTORY include/handoff DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.ipp")
 install(TARGETS handoff handoff_testing EXPORT handoffTargets)
+if(HANDOFF_SIMULATOR)
+  install(TARGETS handoff_sim EXPORT handoffTargets)
+endif()
 install(EXPORT handoffTargets NAMESPACE handoff:: DESTINATION ${package_dir})
 
 configure_package_config_file(cmake/handoffConfig.cmake.in

@@ -52,9 +52,11 @@ std::string waits_of(Scheduler& run) {
     reported = &run;
     std::string text;
     for (const WaitInfo& each : waits()) {
-      text += fmt::format("  {} waits to {} {} \"{}\" at {}:{}{}\n", each.thread, each.operation,
-                          each.kind, each.name, file_of(each.where), each.where.line(),
-                          each.held_by.empty() ? "" : fmt::format(" ({})", each.held_by));
+      const std::string what =
+          each.operation == "wait" ? "for" : fmt::format("to {}", each.operation);
+      text += fmt::format("  {} waits {} {} \"{}\" at {}:{}{}\n", each.thread, what, each.kind,
+                          each.name, file_of(each.where), each.where.line(),
+                          each.held_by.empty() ? "" : fmt::format(", held by {}", each.held_by));
     }
     const std::lock_guard lock(answer->mutex);
     answer->text = std::move(text);

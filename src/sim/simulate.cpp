@@ -146,6 +146,20 @@ class Progress {
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + 1s;
 };
 
+// FNV-1a, number by number, on top of what came before.
+std::uint64_t digest_of(const Schedule& schedule, std::uint64_t before) {
+  std::uint64_t digest = before == 0 ? 0xcbf29ce484222325ULL : before;
+  const auto add = [&](std::uint64_t number) { digest = (digest ^ number) * 0x100000001b3ULL; };
+  for (const Change& each : schedule.changes) {
+    add(each.from);
+    add(each.step);
+    add(each.to);
+  }
+  for (const std::uint64_t each : schedule.draws) add(each);
+  add(schedule.changes.size());
+  return digest;
+}
+
 std::unique_ptr<detail::sim::Strategy> strategy_of(const SimulateOptions& options) {
   switch (options.strategy.kind) {
     case Strategy::Kind::random: return random_strategy(options.first_seed, options.runs);
@@ -224,6 +238,7 @@ Simulated simulate(const SimulateOptions& options, const std::function<void()>& 
     ++schedules;
     done.steps += outcome.result.steps;
     done.switches += outcome.result.switches;
+    done.digest = digest_of(outcome.schedule, done.digest);
     if (outcome.failure) {
       report(simulation, std::move(outcome), strategy->draws_seed(), done.runs, chosen);
     }

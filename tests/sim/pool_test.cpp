@@ -29,7 +29,7 @@ using testing::pct;
 using testing::simulate;
 
 // These bodies take more steps than others: a part of the runs.
-const std::uint64_t some_runs = runs / 4;
+const std::uint64_t some_runs = runs / 2;
 
 TEST(SimulatedPool, RunsAllThatItAccepts) {
   for (const auto strategy : {testing::random, pct(3)}) {

@@ -1,4 +1,5 @@
-// How much is simulated: HANDOFF_RUNS in the environment says how many schedules each test tries.
+// How much is simulated: HANDOFF_RUNS in the environment says how many schedules each test tries; fewer, if nothing is
+// said, where each is slow.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,10 +12,22 @@
 
 namespace handoff::tests {
 
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr std::uint64_t default_runs = 1'000;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr std::uint64_t default_runs = 300;  // clang's, which is not optimised either.
+#else
+inline constexpr std::uint64_t default_runs = 10'000;
+#endif
+#else
+inline constexpr std::uint64_t default_runs = 10'000;
+#endif
+
 inline std::uint64_t runs_asked_for() {
   const char* const text = std::getenv("HANDOFF_RUNS");
   const std::uint64_t asked = text == nullptr ? 0 : std::strtoull(text, nullptr, 10);
-  return asked == 0 ? 1'000 : asked;
+  return asked == 0 ? default_runs : asked;
 }
 inline const std::uint64_t runs = runs_asked_for();
 inline constexpr std::uint64_t most_exhaustive = 2'000'000;

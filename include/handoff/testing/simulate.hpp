@@ -85,6 +85,7 @@ struct Simulated {
   std::uint64_t runs = 0;
   std::uint64_t steps = 0;
   std::uint64_t switches = 0;
+  std::uint64_t digest = 0;  // Of who ran when, in all runs: the same again, or they were others.
   bool is_complete = false;  // exhaustive(): these were all.
 };
 

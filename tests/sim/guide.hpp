@@ -1,0 +1,39 @@
+// What the guide prints is what is printed.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <string>
+
+#include "handoff/testing/simulate.hpp"
+#include "sim/found.hpp"
+
+namespace handoff::tests {
+
+inline std::string guide() {
+  std::ifstream file(HANDOFF_GUIDE);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Lines of the library's own files, and steps, change with every change to them.
+inline std::string without_numbers(const std::string& text) {
+  return std::regex_replace(text, std::regex("[0-9]+"), "0");
+}
+
+// The report of this body stands in the guide, but for numbers.
+template <typename Body>
+void expect_in_guide(Body body) {
+  std::string report;
+  ASSERT_TRUE(find({.runs = 10'000}, body, &report)) << "nothing was found";
+  EXPECT_THAT(without_numbers(guide()), ::testing::HasSubstr(without_numbers(report)))
+      << "docs/guide/simulation.md is to show:\n"
+      << report;
+}
+
+}  // namespace handoff::tests
