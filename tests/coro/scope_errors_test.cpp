@@ -126,7 +126,7 @@ Lazy<> awaits(Barren& barren) {
 Lazy<> sleeps(Barren& barren) {
   const Alive alive;
   ++barren.begun;
-  note(barren, co_await sleep_for(1h));
+  note(barren, co_await sleep_for(1h));  // The stop ends it, long before.
 }
 Lazy<> joins(Barren& barren) {
   const Alive alive;

@@ -165,7 +165,7 @@ TEST_F(Scopes, AScopeThatFollowsAnotherTokenIsNotStoppedWithItsMaker) {
   const auto cleans_up = [](std::atomic<int>& slept) -> Lazy<Result> {
     Scope scope{std::stop_token()};
     const auto child = [](std::atomic<int>& count) -> Lazy<> {
-      const auto result = co_await sleep_for(1ms);
+      const auto result = co_await sleep_for(1ms);  // Any wait that a stop would end.
       count += result == done;
     };
     EXPECT_TRUE(scope.spawn(child(slept)));

@@ -278,7 +278,7 @@ TEST_F(Scopes, WhatAChildThrowsStopsTheBodyAndComesOut) {
     const auto body = [&](Scope& scope) -> Lazy<> {
       EXPECT_TRUE(scope.spawn(waits_for_stop(queue, ended)));
       EXPECT_TRUE(scope.spawn(fails("a child")));
-      co_await sleep_for(1ms);
+      co_await sleep_for(1ms);  // Ends before or after the child: both must do.
     };
     static_cast<void>(co_await in_scope(body));
   };
@@ -343,7 +343,7 @@ TEST_F(Scopes, WhatWasSpawnedUnderSyncWaitEndsBeforeItsLoopDoes) {
   const auto spawns = [](Scope& scope, std::atomic<int>& count) -> Lazy<> {
     EXPECT_TRUE(scope.spawn(counts(count)));
     const auto sleeps_first = [](std::atomic<int>& each) -> Lazy<> {
-      co_await sleep_for(1ms);
+      co_await sleep_for(1ms);  // Suspended when the one below has returned.
       ++each;
     };
     EXPECT_TRUE(scope.spawn(sleeps_first(count)));
