@@ -41,7 +41,7 @@ std::string_view first_word(std::string_view text) { return text.substr(0, text.
 // "SmallLock::lock": without the namespaces.
 std::string_view short_function_of(const std::source_location& where) {
   std::string_view name = function_of(where);
-  for (const std::string_view inside : {"::v1_sim::", "::detail::", "detail::", "sim::"}) {
+  for (const std::string_view inside : {"handoff::", "v1_sim::", "detail::", "sim::"}) {
     if (const auto at = name.find(inside); at != name.npos && at < name.find('<')) {
       name.remove_prefix(at + inside.size());
     }

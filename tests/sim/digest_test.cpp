@@ -98,8 +98,8 @@ TEST(Digest, IsWritten) {
   std::ofstream file(path == nullptr ? "/dev/null" : path);
   const auto write = [&](const char* what, void (*body)()) {
     for (const auto& [strategy, name] : {std::pair{testing::random, "random"}, {pct(3), "pct"}}) {
-      const auto first = simulate({.runs = 200, .strategy = strategy}, body);
-      const auto again = simulate({.runs = 200, .strategy = strategy}, body);
+      const auto first = simulate({.runs = 100, .strategy = strategy}, body);
+      const auto again = simulate({.runs = 100, .strategy = strategy}, body);
       EXPECT_EQ(first.digest, again.digest) << what << ", " << name;
       file << what << ' ' << name << ' ' << first.steps << " steps " << first.digest << '\n';
     }

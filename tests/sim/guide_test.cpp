@@ -109,7 +109,7 @@ TEST(SimulationGuide, TheMailbox) { expect_in_guide(a_letter_is_posted); }
 TEST(SimulationGuide, TheTransfers) { expect_in_guide(two_transfers); }
 
 TEST(Orders, NoneIsLost) {
-  handoff::testing::simulate_test({.runs = 10'000}, [] {
+  handoff::testing::simulate_test({.runs = 1'000}, [] {
     handoff::BlockingQueue<int> orders{{.capacity = 1, .name = "orders"}};
     handoff::Thread producer([&] {
       for (int order = 1; order <= 3; ++order) EXPECT_TRUE(orders.put(int{order}));
