@@ -1,0 +1,127 @@
+// Queues and channels are linearizable: whatever the schedule, what their callers see could have come about one call after another.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <vector>
+
+#include "handoff/channel.hpp"
+#include "handoff/detail/core/simulation.hpp"
+#include "handoff/priority_queue.hpp"
+#include "handoff/queue.hpp"
+#include "handoff/testing/simulate.hpp"
+#include "handoff/thread.hpp"
+#include "sim/item_models.hpp"
+#include "sim/runs.hpp"
+
+namespace handoff::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using Kind = ItemCall::Kind;
+using testing::pct;
+using testing::simulate;
+
+unsigned draw(unsigned below) { return static_cast<unsigned>(detail::sim::draw(below)); }
+
+// A queue or a channel by the same words.
+template <typename T>
+struct Words {
+  T& object;
+  auto put(int item, const Wait& wait) { return object.put(item, wait); }
+  auto offer(int item) { return object.offer(int{item}); }
+  auto take(const Wait& wait) { return object.take(wait); }
+  auto poll() { return object.poll(); }
+};
+template <>
+struct Words<Channel<int>> {
+  Channel<int>& object;
+  auto put(int item, const Wait& wait) { return object.send(item, wait); }
+  auto offer(int item) { return object.try_send(item); }
+  auto take(const Wait& wait) { return object.receive(wait); }
+  auto poll() { return object.try_receive(); }
+};
+
+template <typename T>
+void call(ItemHistory& history, T& object, ItemCall call) {
+  Words<T> words{object};
+  // Those that wait give up early, late (after the close, that is) or never.
+  const unsigned patience = draw(3);
+  const Wait wait{.deadline = patience == 0   ? within(1ms)
+                              : patience == 1 ? within(1s)
+                                              : Deadline()};
+  history.record(call, [&]() -> ItemOutcome {
+    switch (call.kind) {
+      case Kind::put: return words.put(call.item, wait);
+      case Kind::offer: return words.offer(call.item);
+      case Kind::take: return words.take(wait);
+      case Kind::poll: return words.poll();
+      case Kind::close: object.close();
+    }
+    return {};
+  });
+}
+
+// Three threads make three calls each, drawn at random. One in ten closes; whoever still waits after that many milliseconds is told by a close.
+// What is left is taken, so that nothing can be hidden in there.
+template <typename T, typename Options, typename Model>
+void make_calls(const Options& options, const Model& model) {
+  ItemHistory history;
+  T object{options};
+  {
+    std::vector<Thread> threads;
+    for (int number = 0; number < 3; ++number) {
+      threads.emplace_back([&, number] {
+        for (int turn = 0; turn < 3; ++turn) {
+          const Kind kinds[] = {Kind::put,  Kind::put,  Kind::put,  Kind::offer, Kind::take,
+                                Kind::take, Kind::take, Kind::poll, Kind::poll,  Kind::close};
+          call(history, object, {kinds[draw(10)], 10 * number + turn});
+        }
+      });
+    }
+    testing::pause(5ms);
+    call(history, object, {Kind::close});
+  }
+  for (int i = 0; i < 3; ++i) call(history, object, {Kind::poll});
+  history.check(model);
+}
+
+template <typename T, typename Options, typename Model>
+void check_linearizable(const Options& options, const Model& model) {
+  for (const auto strategy : {testing::random, pct(3)}) {
+    simulate({.runs = runs / 4,
+              .strategy = strategy,
+              .faults = {.spurious_wake = 0.005, .weak_failure = 0.01, .clock_jump = 0.002}},
+             [&] { make_calls<T>(options, model); });
+    simulate({.runs = runs / 4, .strategy = strategy}, [&] { make_calls<T>(options, model); });
+  }
+}
+
+TEST(Linearizable, QueueWithRoomForOne) {
+  check_linearizable<BlockingQueue<int>>(QueueOptions{.capacity = 1, .name = "queue"},
+                                         QueueModel{.capacity = 1});
+}
+
+TEST(Linearizable, QueueWithRoomForTwo) {
+  check_linearizable<BlockingQueue<int>>(QueueOptions{.capacity = 2, .name = "queue"},
+                                         QueueModel{.capacity = 2});
+}
+
+TEST(Linearizable, PriorityQueue) {
+  check_linearizable<PriorityBlockingQueue<int>>(
+      PriorityQueueOptions{.capacity = 2, .name = "queue"},
+      QueueModel{.capacity = 2, .is_by_priority = true});
+}
+
+TEST(Linearizable, ChannelWithABuffer) {
+  check_linearizable<Channel<int>>(ChannelOptions{.capacity = 1, .name = "channel"},
+                                   QueueModel{.capacity = 1});
+}
+
+TEST(Linearizable, ChannelWithoutABuffer) {
+  check_linearizable<Channel<int>>(ChannelOptions{.capacity = 0, .name = "channel"},
+                                   RendezvousModel());
+}
+
+}  // namespace
+}  // namespace handoff::tests
