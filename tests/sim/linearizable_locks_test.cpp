@@ -32,7 +32,7 @@ void in_three_threads(Work work) {
 template <typename Body>
 void simulate_both_ways(Body body) {
   for (const auto strategy : {testing::random, pct(3)}) {
-    simulate({.runs = runs / 2,
+    simulate({.runs = runs,
               .strategy = strategy,
               .faults = {.spurious_wake = 0.005, .weak_failure = 0.01, .clock_jump = 0.002}},
              body);

@@ -62,8 +62,8 @@ void call(ItemHistory& history, T& object, ItemCall call) {
   });
 }
 
-// Three threads make three calls each, drawn at random. One in ten closes; whoever still waits after that many milliseconds is told by a close.
-// What is left is taken, so that nothing can be hidden in there.
+// Three threads make three calls each, drawn at random; a few of them close. Whoever still waits in the end is told by another close. What is
+// left is taken, so that nothing can be hidden in there.
 template <typename T, typename Options, typename Model>
 void make_calls(const Options& options, const Model& model) {
   ItemHistory history;
@@ -73,9 +73,10 @@ void make_calls(const Options& options, const Model& model) {
     for (int number = 0; number < 3; ++number) {
       threads.emplace_back([&, number] {
         for (int turn = 0; turn < 3; ++turn) {
-          const Kind kinds[] = {Kind::put,  Kind::put,  Kind::put,  Kind::offer, Kind::take,
-                                Kind::take, Kind::take, Kind::poll, Kind::poll,  Kind::close};
-          call(history, object, {kinds[draw(10)], 10 * number + turn});
+          const Kind kinds[] = {Kind::put,  Kind::put,  Kind::put,  Kind::offer,
+                                Kind::take, Kind::take, Kind::take, Kind::poll};
+          const Kind kind = draw(25) == 0 ? Kind::close : kinds[draw(8)];
+          call(history, object, {kind, 10 * number + turn});
         }
       });
     }
@@ -89,11 +90,11 @@ void make_calls(const Options& options, const Model& model) {
 template <typename T, typename Options, typename Model>
 void check_linearizable(const Options& options, const Model& model) {
   for (const auto strategy : {testing::random, pct(3)}) {
-    simulate({.runs = runs / 4,
+    simulate({.runs = runs / 2,
               .strategy = strategy,
               .faults = {.spurious_wake = 0.005, .weak_failure = 0.01, .clock_jump = 0.002}},
              [&] { make_calls<T>(options, model); });
-    simulate({.runs = runs / 4, .strategy = strategy}, [&] { make_calls<T>(options, model); });
+    simulate({.runs = runs / 2, .strategy = strategy}, [&] { make_calls<T>(options, model); });
   }
 }
 
