@@ -59,8 +59,8 @@ inline std::string to_string(const ItemOutcome& outcome) {
 
 using ItemHistory = testing::History<ItemCall, ItemOutcome>;
 
-// A bounded queue. Every refusal has to be right at some moment of its call: `full` and `empty` are promised so; `timed_out` as well, because
-// the waiting forms first try, and past the deadline do what needs no waiting.
+// A bounded queue. Every refusal has to be right at some moment of its call: `full` and `empty` are promised so, and `timed_out` is because a
+// form that waits tries first. `stopped` may come at any moment: it comes first even if the call could go on.
 struct QueueModel {
   std::size_t capacity = 1;
   bool is_by_priority = false;  // The largest item first, and not the oldest.

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <stop_token>
 #include <vector>
 
 #include "handoff/channel.hpp"
@@ -42,32 +43,51 @@ struct Words<Channel<int>> {
   auto poll() { return object.try_receive(); }
 };
 
+// Makes calls and records them.
 template <typename T>
-void call(ItemHistory& history, T& object, ItemCall call) {
-  Words<T> words{object};
-  // Those that wait give up early, late (after the close, that is) or never.
-  const unsigned patience = draw(3);
-  const Wait wait{.deadline = patience == 0   ? within(1ms)
-                              : patience == 1 ? within(1s)
-                                              : Deadline()};
-  history.record(call, [&]() -> ItemOutcome {
-    switch (call.kind) {
-      case Kind::put: return words.put(call.item, wait);
-      case Kind::offer: return words.offer(call.item);
-      case Kind::take: return words.take(wait);
-      case Kind::poll: return words.poll();
-      case Kind::close: object.close();
+class Caller {
+ public:
+  template <typename Options>
+  explicit Caller(const Options& options) : object_(options) {}
+
+  void call(const ItemCall& call) {
+    const Wait wait = any_wait();
+    history_.record(call, [&]() -> ItemOutcome {
+      switch (call.kind) {
+        case Kind::put: return words_.put(call.item, wait);
+        case Kind::offer: return words_.offer(call.item);
+        case Kind::take: return words_.take(wait);
+        case Kind::poll: return words_.poll();
+        case Kind::close: object_.close();
+      }
+      return {};
+    });
+  }
+  void stop() { stop_.request_stop(); }
+  const ItemHistory& history() const { return history_; }
+
+ private:
+  // Until a moment when others begin, until the stop, until long after the close, or for ever.
+  Wait any_wait() const {
+    switch (draw(4)) {
+      case 0: return {.deadline = within(1ms)};
+      case 1: return {.stop = stop_.get_token()};
+      case 2: return {.deadline = within(1s)};
+      default: return {};
     }
-    return {};
-  });
-}
+  }
+
+  ItemHistory history_;
+  std::stop_source stop_;
+  T object_;
+  Words<T> words_{object_};
+};
 
 // Three threads make three calls each, drawn at random; a few of them close. Whoever still waits in the end is told by another close. What is
 // left is taken, so that nothing can be hidden in there.
 template <typename T, typename Options, typename Model>
 void make_calls(const Options& options, const Model& model) {
-  ItemHistory history;
-  T object{options};
+  Caller<T> caller(options);
   {
     std::vector<Thread> threads;
     for (int number = 0; number < 3; ++number) {
@@ -75,16 +95,18 @@ void make_calls(const Options& options, const Model& model) {
         for (int turn = 0; turn < 3; ++turn) {
           const Kind kinds[] = {Kind::put,  Kind::put,  Kind::put,  Kind::offer,
                                 Kind::take, Kind::take, Kind::take, Kind::poll};
-          const Kind kind = draw(25) == 0 ? Kind::close : kinds[draw(8)];
-          call(history, object, {kind, 10 * number + turn});
+          if (draw(4) == 0) testing::pause(1ms);
+          caller.call({draw(25) == 0 ? Kind::close : kinds[draw(8)], 10 * number + turn});
         }
       });
     }
-    testing::pause(5ms);
-    call(history, object, {Kind::close});
+    testing::pause(1ms);
+    caller.stop();
+    testing::pause(4ms);
+    caller.call({Kind::close});
   }
-  for (int i = 0; i < 3; ++i) call(history, object, {Kind::poll});
-  history.check(model);
+  for (int i = 0; i < 3; ++i) caller.call({Kind::poll});
+  caller.history().check(model);
 }
 
 template <typename T, typename Options, typename Model>

@@ -2,180 +2,45 @@
 // one end, whatever else ends a wait at the same moment, and nobody is left waiting.
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <concepts>
+#include <cstddef>
 #include <cstdint>
-#include <expected>
-#include <stop_token>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include "handoff/channel.hpp"
-#include "handoff/detail/core/simulation.hpp"
 #include "handoff/log.hpp"
 #include "handoff/priority_queue.hpp"
 #include "handoff/queue.hpp"
+#include "handoff/select.hpp"
 #include "handoff/testing/simulate.hpp"
 #include "handoff/thread.hpp"
 #include "sim/runs.hpp"
+#include "sim/unwilling_exchange.hpp"
 #include "sim/unwilling_item.hpp"
 
 namespace handoff::tests {
 namespace {
 
-using namespace std::chrono_literals;
 using testing::check;
 using testing::pct;
 using testing::simulate;
-using Item = UnwillingItem;
 
-constexpr int producers = 2;
-constexpr int items_each = 3;
-
-unsigned draw(unsigned below) { return static_cast<unsigned>(detail::sim::draw(below)); }
-
-template <typename T>
-concept IsChannel = std::same_as<T, Channel<Item>>;
-
-// -- Adding ---------------------------------------------------------------------------------------
-
-// By one of the forms that add one item. `is_patient`: only by those that wait.
-template <typename T>
-std::expected<void, Refusal> add(T& object, Item& item, const Wait& wait, bool is_patient) {
-  const unsigned form = draw(is_patient ? 2 : 3);
-  if constexpr (IsChannel<T>) {
-    return form == 2 ? object.try_send(std::move(item)) : object.send(std::move(item), wait);
-  } else {
-    if (form == 0) return object.push(std::move(item), wait);
-    return form == 2 ? object.offer(std::move(item)) : object.put(std::move(item), wait);
-  }
-}
-
-void still_with_its_owner(Fates& fates, Item& item) {
-  check(item.is_here(), "refused, and touched all the same");
-  fates.returned(item.let_go());
-}
-// Where an item goes from hand to hand it may be still here, and counts as received: the receiver got its exception.
-template <typename T>
-void gone_in(Fates& fates, const Item& item) {
-  check(!item.is_here() || IsChannel<T>, "accepted, and still with its owner");
-  fates.accepted(item.number());
-}
-
-template <typename T>
-void add_one(T& object, Fates& fates, int number, const Wait& wait, bool is_patient) {
-  Item item(fates, number);
-  try {
-    if (add(object, item, wait, is_patient)) {
-      gone_in<T>(fates, item);
-    } else {
-      still_with_its_owner(fates, item);
-    }
-  } catch (const MoveThrew& threw) {
-    still_with_its_owner(fates, item);
-    // The one that was to make room.
-    if (threw.item != number) fates.lost_by_eviction(threw.item);
-  }
-}
-
-template <typename T>
-void add_two(T& object, Fates& fates, int number, const Wait& wait) {
-  Item items[] = {Item(fates, number), Item(fates, number + 1)};
-  const PutAll result = object.put_all(items, wait);
-  check(bool(result) == (result.accepted == 2), "it ended early for no reason");
-  for (std::size_t i = 0; i < 2; ++i) {
-    if (i < result.accepted) {
-      gone_in<T>(fates, items[i]);
-    } else {
-      still_with_its_owner(fates, items[i]);
-    }
-  }
-}
-
-// -- Taking ---------------------------------------------------------------------------------------
-
-// By one of the forms that wait. False once there is no more to take.
-template <typename T>
-bool take_some(T& object, Fates& fates, const Wait& wait) {
-  try {
-    if constexpr (!IsChannel<T>) {
-      if (draw(4) == 0) {
-        auto items = object.take_some(2, wait);
-        if (!items) return items.error() == Refusal::timed_out;
-        check(items->size() == 1, "more than one at a time");
-        fates.delivered(items->front().let_go());
-        return true;
-      }
-    }
-    auto item = [&] {
-      if constexpr (IsChannel<T>) return object.receive(wait);
-      if constexpr (!IsChannel<T>) return object.take(wait);
-    }();
-    if (!item) return item.error() == Refusal::timed_out;
-    fates.delivered(item->let_go());
-  } catch (const MoveThrew& threw) {
-    fates.lost_by_taker(threw.item);
-  }
-  return true;
-}
-
-template <typename T>
-void take_the_rest(T& object, Fates& fates) {
-  while (true) {
-    try {
-      object.drain([&](Item&& item) { fates.delivered(item.let_go()); });
-      return;
-    } catch (const MoveThrew& threw) {
-      fates.lost_by_taker(threw.item);
-    }
-  }
-}
-
-// -- Both -----------------------------------------------------------------------------------------
-
-// Half of the runs know nothing of time: who waits is woken by a peer, or it is a deadlock. In the others waits end by themselves, by a stop and by
-// an early close.
 template <typename T>
 void exchange(T& object, Fates& fates) {
-  const bool is_patient = draw(2) == 0;
-  std::stop_source stop;
-  const auto wait = [&]() -> Wait {
-    if (is_patient) return {};
-    return {.deadline = draw(2) == 0 ? within(1ms) : Deadline(), .stop = stop.get_token()};
-  };
-  std::vector<Thread> takers;
-  for (int i = 0; i < 2; ++i) {
-    takers.emplace_back([&] {
-      while (take_some(object, fates, wait())) {
+  Mood mood;
+  const auto take = [&] { return take_some(object, fates, mood.wait()); };
+  const auto add = [&](int first) {
+    int number = first;
+    if constexpr (!IsChannel<T>) {
+      if (draw(4) == 0) {
+        add_two(object, fates, number, mood.wait());
+        number += 2;
       }
-    });
-  }
-  {
-    std::vector<Thread> threads;
-    for (int i = 0; i < producers; ++i) {
-      threads.emplace_back([&, first = i * items_each] {
-        int number = first;
-        if constexpr (!IsChannel<T>) {
-          if (draw(4) == 0) {
-            add_two(object, fates, number, wait());
-            number += 2;
-          }
-        }
-        for (; number < first + items_each; ++number) {
-          add_one(object, fates, number, wait(), is_patient);
-        }
-      });
     }
-    if (!is_patient) {
-      testing::pause(2ms);
-      if (draw(2) == 0) stop.request_stop();
-      testing::pause(1ms);
-      object.close();
+    for (; number < first + items_each; ++number) {
+      add_one(object, fates, number, mood.wait(), mood.is_patient());
     }
-  }
-  object.close();
-  takers.clear();
+  };
+  take_and_add(mood, take, add, [&] { object.close(); });
   take_the_rest(object, fates);
 
   fates.check();
@@ -184,6 +49,40 @@ void exchange(T& object, Fates& fates) {
   check(stats.takes == fates.all_taken(), "takes are not what was taken");
   check(stats.dropped == fates.all_dropped(), "drops are not what was dropped");
   check(stats.puts == stats.takes + stats.size + fates.all_evicted(), "the counts do not add up");
+}
+
+// The same by select: from whichever has an item, and to the channel also by a select that sends.
+void exchange_by_select(Channel<Item>& channel, BlockingQueue<Item>& queue, Fates& fates) {
+  Mood mood;
+  const auto take = [&] {
+    const auto delivered = [&](Item&& item) { fates.delivered(item.let_go()); };
+    try {
+      const auto done =
+          select(mood.wait(), channel.on_receive(delivered), queue.on_take(delivered));
+      return done || done.error() == Refusal::timed_out;
+    } catch (const MoveThrew& threw) {
+      fates.lost_by_taker(threw.item);
+      return true;
+    }
+  };
+  const auto add = [&](int first) {
+    for (int number = first; number < first + items_each; ++number) {
+      if (first == 0) {
+        add_one(queue, fates, number, mood.wait(), mood.is_patient());
+      } else if (draw(2) == 0) {
+        add_one(channel, fates, number, mood.wait(), mood.is_patient());
+      } else {
+        send_by_select(channel, fates, number, mood.wait());
+      }
+    }
+  };
+  take_and_add(mood, take, add, [&] {
+    channel.close();
+    queue.close();
+  });
+  take_the_rest(channel, fates);
+  take_the_rest(queue, fates);
+  fates.check();
 }
 
 template <typename Body>
@@ -249,6 +148,50 @@ TEST_F(ThrowingMoves, DoNoHarmToAChannel) {
     simulate_both_ways(2, [=](Fates& fates) {
       Channel<Item> channel{{.capacity = capacity, .name = "channel"}};
       exchange(channel, fates);
+    });
+  }
+}
+
+TEST_F(ThrowingMoves, DoNoHarmToASelect) {
+  for (const std::size_t capacity : {0U, 1U}) {
+    simulate_both_ways(2, [=](Fates& fates) {
+      Channel<Item> channel{{.capacity = capacity, .name = "channel"}};
+      BlockingQueue<Item> queue{{.capacity = 1, .name = "queue"}};
+      exchange_by_select(channel, queue, fates);
+    });
+  }
+}
+
+// An item that cannot be moved leaves the room it was to have to the next, who may stand behind it.
+template <typename T>
+void leave_room_to_the_next(T& object) {
+  Fates fates(3);
+  fates.set_unmovable(1);
+  add_one(object, fates, 0, {}, true);
+  Thread unmovable([&] { add_one(object, fates, 1, {}, true); });
+  {
+    Thread next([&] { add_one(object, fates, 2, {}, true); });
+    take_some(object, fates, {});
+  }
+  object.close();
+  unmovable.join();
+  take_the_rest(object, fates);
+  fates.check();
+}
+
+TEST_F(ThrowingMoves, LeaveTheirRoomToTheNext) {
+  for (const auto strategy : {testing::random, pct(3)}) {
+    simulate({.runs = runs / 2, .strategy = strategy}, [] {
+      BlockingQueue<Item> queue{{.capacity = 1, .name = "queue"}};
+      leave_room_to_the_next(queue);
+    });
+    simulate({.runs = runs / 2, .strategy = strategy}, [] {
+      PriorityBlockingQueue<Item> queue{{.capacity = 1, .name = "queue"}, &Item::number};
+      leave_room_to_the_next(queue);
+    });
+    simulate({.runs = runs / 2, .strategy = strategy}, [] {
+      Channel<Item> channel{{.capacity = 1, .name = "channel"}};
+      leave_room_to_the_next(channel);
     });
   }
 }

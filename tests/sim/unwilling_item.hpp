@@ -17,8 +17,12 @@ struct MoveThrew {
 // Every item comes to one end. Simulated threads run one at a time, and none comes in here: plain numbers will do.
 class Fates {
  public:
-  // One move in so many throws.
-  Fates(int items, unsigned one_in) : ends_(static_cast<std::size_t>(items)), one_in_(one_in) {}
+  // One move in so many throws; 0: none.
+  explicit Fates(int items, unsigned one_in = 0)
+      : ends_(static_cast<std::size_t>(items)), one_in_(one_in) {}
+
+  // Every move of this one throws.
+  void set_unmovable(int item) { of(item).is_unmovable = true; }
 
   // By its producer: it went in, or it is still there.
   void accepted(int item) { ++of(item).accepted; }
@@ -33,7 +37,9 @@ class Fates {
   void refused(int item) { ++of(item).refused; }
   // By itself.
   void destroyed(int item) { ++of(item).destroyed; }
-  bool move_throws() const { return detail::sim::draw(one_in_) == 0; }
+  bool move_throws(int item) {
+    return of(item).is_unmovable || (one_in_ != 0 && detail::sim::draw(one_in_) == 0);
+  }
 
   std::size_t all_accepted() const { return sum(&End::accepted); }
   std::size_t all_taken() const { return sum(&End::delivered) + sum(&End::lost_by_taker); }
@@ -54,6 +60,7 @@ class Fates {
 
  private:
   struct End {
+    bool is_unmovable = false;
     int accepted = 0;
     int returned = 0;
     int delivered = 0;
@@ -89,7 +96,7 @@ class UnwillingItem {
   UnwillingItem(UnwillingItem&& other)
       : fates_(other.fates_), number_(other.number_), is_first_(false) {
     testing::check(fates_ != nullptr, "moved twice");
-    if (fates_->move_throws()) throw MoveThrew{number_};
+    if (fates_->move_throws(number_)) throw MoveThrew{number_};
     other.fates_ = nullptr;
   }
   ~UnwillingItem() {
