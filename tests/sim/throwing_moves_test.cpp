@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 #include "handoff/channel.hpp"
 #include "handoff/log.hpp"
@@ -108,12 +109,17 @@ class ThrowingMoves : public ::testing::Test {
 constexpr WhenFull policies[] = {WhenFull::block, WhenFull::reject, WhenFull::drop_newest,
                                  WhenFull::drop_oldest};
 
-// What push() drops: an evicted item is the hook's, a refused one is still its producer's.
+// What push() drops: an evicted item is the hook's, which takes it, a refused one is still its producer's.
 auto hook(Fates& fates) {
   return [&](Item& item) {
     check(item.is_here(), "dropped when it was gone");
     if (item.is_first()) return fates.refused(item.number());
-    fates.evicted(item.let_go());
+    try {
+      Item taken(std::move(item));
+      fates.evicted(taken.let_go());
+    } catch (const MoveThrew& threw) {
+      throw HookThrew{threw.item};
+    }
   };
 }
 

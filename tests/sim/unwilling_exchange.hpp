@@ -68,6 +68,11 @@ void add_one(T& object, Fates& fates, int number, const Wait& wait, bool is_pati
     still_with_its_owner(fates, item);
     // The one that was to make room.
     if (threw.item != number) fates.lost_by_eviction(threw.item);
+  } catch (const HookThrew& threw) {
+    // By then the new item is in, or its own move has thrown too.
+    fates.lost_by_eviction(threw.item);
+    if (item.is_here()) return still_with_its_owner(fates, item);
+    gone_in<T>(fates, item);
   }
 }
 

@@ -13,6 +13,10 @@ namespace handoff::tests {
 struct MoveThrew {
   int item;
 };
+// In a hook that took what was dropped.
+struct HookThrew {
+  int item;
+};
 
 // Every item comes to one end. Simulated threads run one at a time, and none comes in here: plain numbers will do.
 class Fates {

@@ -61,8 +61,8 @@ namespace handoff::inline HANDOFF_FLAVOUR::testing {
 // What the search has found.
 struct Linearization {
   bool is_possible = false;
-  std::vector<std::size_t>
-      order;  // The calls by their numbers; if it is not possible, the longest order that goes well.
+  // The calls by their numbers, from 0 on. If it is not possible: the longest order that goes well.
+  std::vector<std::size_t> order = {};
 };
 
 template <typename Operation, typename Result>
