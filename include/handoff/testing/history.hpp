@@ -37,6 +37,8 @@
 //
 // The search goes through all orders in the worst case, but comes to no state twice (Wing and Gong, with Lowe's memory of states). A history holds
 // at most 64 calls; a dozen, over and over, find more than one that is long.
+//
+// For simulated threads, which run one at a time: it has no lock.
 #pragma once
 
 #include <concepts>
