@@ -125,6 +125,13 @@ TEST(History, ACallThatNeverReturnedMayNotHaveTakenEffect) {
   EXPECT_TRUE(is_linearizable(history, QueueModel()));
 }
 
+TEST(History, ACallThatNeverReturnedMayStillBeWaiting) {
+  ItemHistory history;
+  history.begin_by(1, {Kind::take});
+  call(history, 2, ItemCall{Kind::poll}, Refusal::empty);
+  EXPECT_TRUE(is_linearizable(history, QueueModel()));
+}
+
 TEST(History, ACallThatNeverReturnedTakesEffectOnceAndNotBeforeItBegan) {
   ItemHistory twice;
   twice.begin_by(1, {Kind::put, 1});
