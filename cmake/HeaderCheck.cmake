@@ -14,7 +14,7 @@ endif()
 foreach(header IN LISTS headers)
   string(REGEX REPLACE "\\.hpp$" ".cpp" unit ${PROJECT_BINARY_DIR}/header_check/${header})
   file(CONFIGURE OUTPUT ${unit} CONTENT "#include <${header}>\n#include <${header}>\n")
-  if(header MATCHES "^handoff/testing/(simulate|var)\\.hpp$")
+  if(header MATCHES "^handoff/testing/(simulate|var|history)\\.hpp$")
     list(APPEND simulated_units ${unit})  # They refuse any other flavour.
   else()
     list(APPEND units ${unit})
