@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
@@ -133,6 +134,8 @@ std::optional<std::uint64_t> seed_asked_for() {
   return seed;
 }
 
+std::atomic<std::uint64_t> schedules_begun{0};
+
 [[noreturn]] void report(Simulation& simulation, Outcome outcome, std::uint64_t seed,
                          std::uint64_t runs, const SimulateOptions& options) {
   const std::size_t length = outcome.schedule.changes.size();
@@ -183,6 +186,7 @@ Simulated simulate(const SimulateOptions& options, const std::function<void()>& 
   const auto strategy = strategy_of(chosen);
   Simulated done;
   while (strategy->begin_run()) {
+    schedules_begun.fetch_add(1, std::memory_order_relaxed);  // A counter only.
     Outcome outcome = simulation.run(*strategy);
     ++done.runs;
     done.steps += outcome.result.steps;
@@ -194,6 +198,8 @@ Simulated simulate(const SimulateOptions& options, const std::function<void()>& 
   done.is_complete = chosen.strategy.kind == Strategy::Kind::exhaustive && done.runs < chosen.runs;
   return done;
 }
+
+std::uint64_t schedules_so_far() { return schedules_begun.load(std::memory_order_relaxed); }
 
 void check(bool is_true, std::string_view what_is_wrong) {
   if (is_true) return;

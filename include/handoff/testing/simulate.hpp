@@ -104,6 +104,9 @@ class SimulationFailed : public std::runtime_error {
 // Throws SimulationFailed. The body is called once a run, and must be the same each time: what it needs it makes itself.
 Simulated simulate(const SimulateOptions& options, const std::function<void()>& body);
 
+// How many runs all calls of simulate() in this process have begun; repeated and shortened ones do not count.
+std::uint64_t schedules_so_far();
+
 // Fails the run, from any of its threads.
 void check(bool is_true, std::string_view what_is_wrong);
 
