@@ -54,6 +54,29 @@ TEST(SimulatedChannel, AMoveThatThrowsHarmsNobodyElse) {
   });
 }
 
+// Senders come at the very moment the receiver gives up.
+TEST(SimulatedChannel, WhatComesAtTheDeadlineIsNotLost) {
+  for (const std::size_t capacity : {0U, 1U}) {
+    simulate({.runs = runs / 4}, [=] {
+      Ledger ledger(2);
+      Channel<int> channel{{.capacity = capacity, .name = "channel"}};
+      std::vector<Thread> threads;
+      for (int sender = 0; sender < 2; ++sender) {
+        threads.emplace_back([&, sender] {
+          testing::pause(1ms);
+          if (channel.send(int{sender}, 1ms)) ledger.accepted(sender);
+        });
+      }
+      for (int i = 0; i < 3; ++i) {
+        if (const auto item = channel.receive(1ms)) ledger.delivered(*item);
+      }
+      threads.clear();
+      while (auto item = channel.try_receive()) ledger.delivered(*item);
+      ledger.check();
+    });
+  }
+}
+
 // Whoever has what it came for may destroy the channel.
 TEST(SimulatedChannel, MayBeDestroyedByWhoReceived) {
   simulate({.runs = runs / 2}, [] {

@@ -33,6 +33,7 @@ TEST(SimulatedPool, RunsWhatItsJobsHandIn) {
   for (const auto strategy : {testing::random, pct(3)}) {
     simulate({.runs = some_runs, .strategy = strategy}, [] {
       int ran = 0;
+      const auto start = now();
       WorkerPool pool{{.workers = 2, .capacity = 4, .name = "pool"}};
       const auto count = [&] { ++ran; };
       const auto hand_in = [&] {
@@ -42,6 +43,7 @@ TEST(SimulatedPool, RunsWhatItsJobsHandIn) {
       for (int i = 0; i < 2; ++i) check(pool.post(hand_in).has_value(), "refused");
       check(pool.shutdown(finish_within(1h)).is_complete(), "not all have ended");
       check(ran == 6, "a job was lost");
+      check(now() < start + 1h, "it ended only because its time was over");
     });
   }
 }
@@ -151,6 +153,29 @@ TEST(SimulatedCoroutines, AWaitIsEndedOnce) {
     scope.request_stop();
     static_cast<void>(scope.join());
   });
+}
+
+Lazy<> wait_for_both(Event& first, Event& never) {
+  const auto set = co_await first.async_wait();
+  if (!set) co_return;
+  const auto stopped = co_await never.async_wait();
+  check(stopped == std::unexpected(Refusal::stopped), "set by nobody");
+}
+
+TEST(SimulatedCoroutines, AStopReachesOneThatIsAboutToWaitAgain) {
+  for (const auto strategy : {testing::random, pct(3)}) {
+    simulate({.runs = some_runs, .strategy = strategy}, [] {
+      Event first{{.name = "first"}};
+      Event never{{.name = "never"}};
+      WorkerPool pool{{.workers = 1, .capacity = 8, .name = "pool"}};
+      Scope scope;
+      check(scope.spawn(pool, wait_for_both(first, never)).has_value(), "refused");
+      testing::pause(1ms);  // It waits now.
+      Thread setter([&] { first.set(); });
+      scope.request_stop();
+      static_cast<void>(scope.join());
+    });
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <stop_token>
 #include <vector>
 
 #include "handoff/delay_queue.hpp"
@@ -39,6 +40,42 @@ TEST(SimulatedQueue, NothingComesAfterItSaidClosed) {
         queue.close();
       }
       ledger.check();
+    });
+  }
+}
+
+// An item comes at the very moment a consumer gives up: the other one is woken for it.
+TEST(SimulatedQueue, WhoGivesUpTakesNoTurnAlong) {
+  simulate({.runs = runs / 2}, [] {
+    BlockingQueue<int> queue{{.capacity = 2, .name = "queue"}};
+    bool was_first = false;
+    Thread impatient([&] { was_first = queue.poll(1ms).has_value(); });
+    Thread patient([&] { check(queue.take().has_value(), "refused"); });
+    testing::pause(1ms);
+    check(queue.put(1).has_value(), "refused");
+    impatient.join();
+    if (was_first) check(queue.put(2).has_value(), "refused");
+  });
+}
+
+// Somebody else is faster, and the stop comes while it is up: it must not go back to sleep.
+TEST(SimulatedQueue, AStopReachesOneThatWasWokenInVain) {
+  for (const auto strategy : {testing::random, pct(3)}) {
+    simulate({.runs = runs / 2, .strategy = strategy}, [] {
+      BlockingQueue<int> queue{{.capacity = 1, .name = "queue"}};
+      std::stop_source stop;
+      std::vector<Thread> threads;
+      threads.emplace_back([&] {
+        while (queue.take({.stop = stop.get_token()})) {
+        }
+      });
+      threads.emplace_back([&] {
+        for (int i = 0; i < 3; ++i) static_cast<void>(queue.poll());
+      });
+      threads.emplace_back([&] {
+        for (int i = 0; i < 3; ++i) static_cast<void>(queue.offer(int{i}));
+      });
+      stop.request_stop();
     });
   }
 }
