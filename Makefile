@@ -6,7 +6,7 @@ build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) -j $(JOBS)
 sources = $(shell find include src tests examples bench -name '*.[hic]pp' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build dev run test test-fast simulate tsan asan clang package bench format lint clean
+.PHONY: help deps build dev run test test-fast simulate mutants tsan asan clang package bench format lint clean
 
 help: ## List these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -51,11 +51,15 @@ bench: deps ## Build the benchmarks and their peers, then run them; options in B
 	@$(call build,bench)
 	@bench/run $(BENCH)
 
+mutants: deps ## Plant known bugs in a copy of the library: the simulated tests must find each; options in MUTANTS="--only mutex"
+	@tools/mutants $(MUTANTS)
+
 format: deps ## Format the C++ files in place
 	@clang-format-19 -i $(sources)
 
 lint: deps ## Check the formatting and the rules of CONTRIBUTING.md
 	@tools/lint
+	@tools/mutants --check
 
 clean: ## Delete everything that was built
 	@rm -rf build

@@ -233,9 +233,9 @@ Simulated simulate(const SimulateOptions& options, const std::function<void()>& 
   Simulated done;
   Progress progress(chosen.runs);
   while (strategy->begin_run()) {
+    ++schedules;
     Outcome outcome = simulation.run(*strategy);
     progress.show(++done.runs);
-    ++schedules;
     done.steps += outcome.result.steps;
     done.switches += outcome.result.switches;
     done.digest = digest_of(outcome.schedule, done.digest);

@@ -109,6 +109,9 @@ class SimulationFailed : public std::runtime_error {
 // Throws SimulationFailed. The body is called once a run, and must be the same each time: what it needs it makes itself.
 Simulated simulate(const SimulateOptions& options, const std::function<void()>& body);
 
+// How many runs all calls of simulate() in this process have begun; repeated and shortened ones do not count.
+std::uint64_t schedules_so_far();
+
 // Fails the run, from any of its threads.
 void check(bool is_true, std::string_view what_is_wrong);
 
@@ -120,8 +123,5 @@ void pause(Duration time);
 
 // A token whose stop is requested at any step of the run, in each run at another.
 std::stop_token sudden_stop();
-
-// How many schedules all calls of simulate() have tried so far, in this process.
-std::uint64_t schedules_so_far();
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::testing

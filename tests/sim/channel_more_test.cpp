@@ -1,0 +1,133 @@
+// Channels and select in rarer situations under many schedules.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <vector>
+
+#include "handoff/channel.hpp"
+#include "handoff/select.hpp"
+#include "handoff/testing/simulate.hpp"
+#include "handoff/thread.hpp"
+#include "sim/fragile.hpp"
+#include "sim/ledger.hpp"
+#include "sim/runs.hpp"
+
+namespace handoff::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::check;
+using testing::simulate;
+
+TEST(SimulatedChannel, CloseReachesEverybodyThatWaits) {
+  simulate({.runs = runs / 2}, [] {
+    Channel<int> full{{.capacity = 1, .name = "full"}};
+    Channel<int> empty{{.capacity = 1, .name = "empty"}};
+    check(full.try_send(0).has_value(), "no room");
+    std::vector<Thread> threads;
+    for (int i = 0; i < 2; ++i) {
+      threads.emplace_back([&] { check(!full.send(1), "sent into a full channel"); });
+      threads.emplace_back([&] { check(!empty.receive(), "received from an empty channel"); });
+    }
+    full.close();
+    empty.close();
+  });
+}
+
+// The room that its item would have had goes to the next sender in line.
+TEST(SimulatedChannel, AMoveThatThrowsHarmsNobodyElse) {
+  simulate({.runs = runs / 2}, [] {
+    Channel<Fragile> channel{{.capacity = 1, .name = "channel"}};
+    check(channel.try_send(Fragile(0)).has_value(), "no room");
+    Thread fragile([&] {
+      try {
+        Fragile item(1, 1);
+        check(!channel.send(std::move(item)), "it did not throw");
+      } catch (const Broken&) {
+      }
+    });
+    Thread other([&] { check(channel.send(Fragile(2)).has_value(), "refused"); });
+    check(channel.receive()->number == 0, "out of order");
+    // There is room for the other one's item, whatever became of the fragile one.
+    other.join();
+    check(channel.receive()->number == 2, "it was lost");
+  });
+}
+
+// Senders come at the very moment the receiver gives up.
+TEST(SimulatedChannel, WhatComesAtTheDeadlineIsNotLost) {
+  for (const std::size_t capacity : {0U, 1U}) {
+    simulate({.runs = runs / 4}, [=] {
+      Ledger ledger(2);
+      Channel<int> channel{{.capacity = capacity, .name = "channel"}};
+      std::vector<Thread> threads;
+      for (int sender = 0; sender < 2; ++sender) {
+        threads.emplace_back([&, sender] {
+          testing::pause(1ms);
+          if (channel.send(int{sender}, 1ms)) ledger.accepted(sender);
+        });
+      }
+      for (int i = 0; i < 3; ++i) {
+        if (const auto item = channel.receive(1ms)) ledger.delivered(*item);
+      }
+      threads.clear();
+      while (auto item = channel.try_receive()) ledger.delivered(*item);
+      ledger.check();
+    });
+  }
+}
+
+// Whoever has what it came for may destroy the channel.
+TEST(SimulatedChannel, MayBeDestroyedByWhoReceived) {
+  simulate({.runs = runs / 2}, [] {
+    Thread sender;
+    {
+      Channel<int> channel{{.name = "channel"}};
+      sender = Thread([&] { check(channel.send(1).has_value(), "refused"); });
+      check(channel.receive() == 1, "refused");
+    }
+  });
+}
+
+// -- Select ---------------------------------------------------------------------------------------
+
+TEST(SimulatedSelect, ChoosesAmongAllThatAreReady) {
+  simulate({.runs = runs / 20}, [] {
+    Channel<int> left{{.capacity = 1, .name = "left"}};
+    Channel<int> right{{.capacity = 1, .name = "right"}};
+    int chosen[2] = {};
+    for (int i = 0; i < 50; ++i) {
+      static_cast<void>(left.try_send(0));
+      static_cast<void>(right.try_send(1));
+      const auto done = select(left.on_receive([](int) {}), right.on_receive([](int) {}));
+      ++chosen[done.value()];
+    }
+    check(chosen[0] > 0 && chosen[1] > 0, "one of the two never had its turn");
+  });
+}
+
+TEST(SimulatedSelect, ATimerLosesNoItem) {
+  simulate({.runs = runs / 2}, [] {
+    Ledger ledger(2);
+    Channel<int> channel{{.name = "channel"}};
+    Channel<int> other{{.name = "other"}};
+    std::vector<Thread> threads;
+    for (int sender = 0; sender < 2; ++sender) {
+      threads.emplace_back([&, sender] {
+        testing::pause(1ms);
+        if (channel.send(int{sender}, 1ms)) ledger.accepted(sender);
+      });
+    }
+    for (int i = 0; i < 3; ++i) {
+      const auto receive = [&](int item) { ledger.delivered(item); };
+      check(select(channel.on_receive(receive), other.on_receive(receive), after(1ms, [] {}))
+                .has_value(),
+            "refused");
+    }
+    threads.clear();
+    ledger.check();
+  });
+}
+
+}  // namespace
+}  // namespace handoff::tests
