@@ -425,7 +425,10 @@ bool block(const void* address, TimePoint deadline) {
   return carried_here()->run.block(address, deadline);
 }
 void wake_one(const void* address) {
-  if (SimThread* const self = carried_here()) self->run.wake_one(address);
+  SimThread* const self = carried_here();
+  if (self == nullptr) return;
+  self->run.point(address, Access::other, std::source_location::current());
+  self->run.wake_one(address);
 }
 void wake_all(const void* address) {
   if (SimThread* const self = carried_here()) self->run.wake_all(address);
@@ -446,7 +449,11 @@ void thread_is_called(std::string_view name) {
   if (SimThread* const self = carried_here()) self->given_name = name;
 }
 
-TimePoint now() { return carried_here()->run.now(); }
+TimePoint now() {
+  Scheduler& run = carried_here()->run;
+  run.point(&run, Access::other, std::source_location::current());  // Time may pass before it.
+  return run.now();
+}
 
 std::uint64_t draw(std::uint64_t below) { return carried_here()->run.draw(below); }
 

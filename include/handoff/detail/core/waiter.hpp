@@ -28,6 +28,7 @@
 #include "handoff/detail/core/atomic.hpp"
 #include "handoff/detail/core/clock_source.hpp"
 #include "handoff/detail/core/futex.hpp"
+#include "handoff/detail/core/simulation.hpp"
 #include "handoff/detail/core/stop_callback.hpp"
 #include "handoff/detail/core/thread_info.hpp"
 #include "handoff/detail/core/timer_wheel.hpp"
@@ -120,6 +121,8 @@ class Waiter {
   // True, with the refusal, if the wait is over anyway. To be asked before every park().
   bool is_over(WaitState& outcome) const {
     if (!has_limits_) return false;
+    // No atomic of ours, and yet what another thread changes.
+    if constexpr (simulated_build) sim::point(this, sim::Access::other);
     if (wait_->stop.stop_requested()) {
       outcome = WaitState::stopped;
       return true;
