@@ -10,7 +10,7 @@ struct SmallLockKernel : Kernel<SmallLockKernel, 3> {
   detail::SmallLock lock;
   Plain<int> count;
 
-  void thread(unsigned index) {
+  void work(unsigned index) {
     if (index == 0) {
       while (!lock.try_lock()) lock.lock(), lock.unlock();
       count.add(1);
@@ -29,12 +29,14 @@ const Added small_lock = add<SmallLockKernel>("SmallLock");
 struct IndexLockKernel : Kernel<IndexLockKernel, 3> {
   detail::IndexLock lock;
   Plain<int> items[4];
+  Plain<int> count;
 
-  void thread(unsigned index) {
+  void work(unsigned index) {
     if (index < 2) {
       for (int i = 0; i < 2; ++i) {
         const auto at = lock.lock();
         items[at].write(1);
+        count.add(1);
         lock.unlock(at + 1);
       }
     } else {
@@ -42,7 +44,7 @@ struct IndexLockKernel : Kernel<IndexLockKernel, 3> {
       for (auto seen = lock.index(); seen > 0; --seen) check(items[seen - 1].read() == 1);
     }
   }
-  void after() { check(lock.index() == 4); }
+  void after() { check(lock.index() == 4 && count.read() == 4); }
 };
 const Added index_lock = add<IndexLockKernel>("IndexLock");
 

@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "handoff/detail/core/clock_source.hpp"
+#include "handoff/log.hpp"
 #include "handoff/stats.hpp"
 #include "weak_memory/kernel.hpp"
 #include "weak_memory/orders.hpp"
@@ -33,6 +35,13 @@ std::vector<Entry>& entries() {
   static std::vector<Entry> all;
   return all;
 }
+
+// So that an execution can be repeated.
+class StoppedClock : public detail::ClockSource {
+  TimePoint now() const override { return TimePoint(Duration(1)); }
+  void arm(detail::Timer&) override {}
+  void disarm(detail::Timer&) override {}
+};
 
 struct Outcome {
   bool passed;
@@ -119,7 +128,11 @@ Added add(std::string_view name, Run run) {
 
 int main(int count, char** words) {
   using namespace handoff::weak_memory;
-  (void)handoff::snapshot();  // The registry is to be there before, and so plain.
+  StoppedClock clock;
+  handoff::detail::install_clock(&clock);
+  // What the process has one of is to be there before, and so plain.
+  (void)handoff::snapshot();
+  handoff::set_log([](std::string_view) {});
   unsigned executions = 20'000;
   bool weaken = false;
   std::vector<std::string_view> names;

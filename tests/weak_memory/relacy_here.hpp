@@ -22,5 +22,7 @@ inline void be_this_thread() {
 
 // Before anything of the library is made: forgets what the execution before has left.
 void begin_execution();
+// After all of it is gone.
+void end_execution();
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::detail::weak

@@ -76,14 +76,17 @@ void spin_for(Duration) {}
 
 namespace weak {
 
-void forget_destroyed_atomics();
+void begin_atomics();
+void end_atomics();
 
 void begin_execution() {
   if (int& off = Allocations::off(rl::ctx()); off == 0) off = 1;
   sleepers.clear();
-  forget_destroyed_atomics();
+  begin_atomics();
   be_this_thread();
 }
+
+void end_execution() { end_atomics(); }
 
 }  // namespace weak
 

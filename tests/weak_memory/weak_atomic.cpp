@@ -36,6 +36,8 @@ rl::atomic<Bits>& living(Cell<Bits>& cell, const Where& where) {
 template <typename Bits>
 std::vector<std::unique_ptr<RelacyCell<Bits>>> destroyed;
 
+std::optional<rl::atomic<std::uint8_t>> all_plain_words;
+
 rl::memory_order as_relacy(std::memory_order order) {
   switch (order) {
     case std::memory_order::relaxed: return rl::mo_relaxed;
@@ -56,10 +58,20 @@ Bits relacy_change(rl::atomic<Bits>& value, Bits operand, std::memory_order orde
 
 }  // namespace
 
-void forget_destroyed_atomics() {
+void begin_atomics() {
   destroyed<std::uint8_t>.clear();
   destroyed<std::uint32_t>.clear();
   destroyed<std::uint64_t>.clear();
+  if (all_plain_words) std::construct_at(&all_plain_words);  // Of an execution that has failed.
+  all_plain_words.emplace(std::uint8_t{0});
+}
+
+void end_atomics() { all_plain_words.reset(); }
+
+void order_by_plain_change(std::memory_order order) {
+  if (!in_execution()) return;
+  const rl::preemption_disabler alone(rl::ctx());
+  relacy_change<rl::rmw_type_add>(*all_plain_words, std::uint8_t{0}, order, Where::current());
 }
 
 template <typename Bits>

@@ -2,8 +2,8 @@
 // For library code compiled with HANDOFF_WEAK_MEMORY. Relacy itself is known to weak_atomic.cpp alone: its macros would not go
 // well with ours.
 //
-// An atomic made outside an execution (a global one) is a plain word: nobody else runs while it is used, nothing is checked, and
-// no execution leaves a trace in it that Relacy would have to take back.
+// An atomic made outside an execution (a global one, the lock of a registry) is a plain word: nobody else runs while it is used, and no
+// execution leaves a trace in it that Relacy would have to take back. Changes of all plain words order as if they were one atomic.
 #pragma once
 
 #include <atomic>
@@ -24,6 +24,9 @@ constexpr std::memory_order load_part_of(std::memory_order order) {
   if (order == std::memory_order::acq_rel) return std::memory_order::acquire;
   return order == std::memory_order::release ? std::memory_order::relaxed : order;
 }
+
+// A plain word was changed with this order.
+void order_by_plain_change(std::memory_order order);
 
 // What Relacy knows of one atomic.
 template <typename Bits>
@@ -155,6 +158,7 @@ class Atomic {
       case Change::conjoin: plain_ = static_cast<Bits>(before & operand); break;
       case Change::unite: plain_ = static_cast<Bits>(before | operand); break;
     }
+    order_by_plain_change(order);
     return value_of(before);
   }
   bool compare_exchange(bool may_fail_for_no_reason, T& expected, T value, Order order,
@@ -166,6 +170,7 @@ class Atomic {
                                      order_of_failure, where);
     } else if (plain_ == seen) {
       plain_ = bits_of(value);
+      order_by_plain_change(order);
       done = true;
     } else {
       seen = plain_;
