@@ -16,19 +16,26 @@ atomic<std::uint32_t>& as_word(atomic<WaitState>& state) {
 }  // namespace
 
 bool Waiter::give_turn(Unpark& unpark) {
-  auto seen = WaitState::parked;
   const Unpark mine(
       *this);  // Before the claim: after it the owner may be gone, if it takes no lock on its way.
-  // acq_rel here and below: what the claimer did is seen by the owner, and the other way round.
-  if (state_.compare_exchange_strong(seen, WaitState::woken, acq_rel)) {
-    unpark = mine;
-    return true;
+  auto seen = WaitState::parked;
+  while (true) {
+    WaitState next = seen;
+    switch (seen) {
+      case WaitState::parked: next = WaitState::woken; break;
+      case WaitState::preparing: next = WaitState::nudged; break;
+      // It has a turn and is yet to look. Written once more, so that its look sees what we did before: it may be all that is
+      // told of it. Pairs with resume_looking().
+      case WaitState::woken:
+      case WaitState::nudged:
+      case WaitState::roused: break;
+      default: return false;
+    }
+    // acq_rel here and below: what the claimer did is seen by the owner, and the other way round.
+    if (!state_.compare_exchange_weak(seen, next, acq_rel, relaxed)) continue;
+    if (seen == WaitState::parked) unpark = mine;
+    return next != seen;
   }
-  if (seen != WaitState::preparing) return false;
-  if (state_.compare_exchange_strong(seen, WaitState::nudged, acq_rel)) return true;
-  // The owner may have parked in between; nothing else leads from preparing to parked.
-  if (seen != WaitState::parked) return false;
-  return give_turn(unpark);
 }
 
 bool Waiter::serve(Unpark& unpark) {
