@@ -44,6 +44,7 @@ bool Waiter::serve(Unpark& unpark) {
   while (seen == WaitState::parked || seen == WaitState::woken) {
     const bool sleeps = seen == WaitState::parked;
     const auto outcome = sleeps ? WaitState::served : WaitState::served_in_its_turn;
+    // As in give_turn(); the load above is a guess.
     if (!state_.compare_exchange_weak(seen, outcome, acq_rel, relaxed)) continue;
     if (sleeps) unpark = mine;  // One that was woken is being unparked by its waker.
     return true;
@@ -70,6 +71,7 @@ void Waiter::stop() noexcept {
 }
 
 bool Waiter::resume_looking(WaitState from) {
+  // Pairs with give_turn() and claim(), also with one that came while it had its turn already.
   if (state_.compare_exchange_strong(from, WaitState::preparing, acq_rel)) return true;
   HANDOFF_ASSERT(from == WaitState::served_in_its_turn);
   return false;
@@ -93,7 +95,7 @@ ThreadWaiter::~ThreadWaiter() {
 }
 
 WaitState ThreadWaiter::park() {
-  if (!commit_to_suspend()) return state_.load(acquire);
+  if (!commit_to_suspend()) return state_.load(acquire);  // Pairs with the claimer's acq_rel.
   const auto deadline =
       clock_ == nullptr && has_limits_ ? wait().deadline.when() : TimePoint::max();
   while (true) {

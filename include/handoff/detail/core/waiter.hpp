@@ -134,6 +134,7 @@ class Waiter {
   // Back to preparing after `from`. Returns false if it was served meanwhile.
   bool resume_looking(WaitState from);
 
+  // Pairs with the acq_rel of whoever moved it.
   WaitState state() const { return state_.load(acquire); }
 
   // For a coroutine: the last step of await_suspend. If false the wait is over already, and the
