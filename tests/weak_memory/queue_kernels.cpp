@@ -56,8 +56,8 @@ const Added queue_close = add<QueueCloseKernel>("BlockingQueue.close");
 // Without waiting: what poll() and size() say, and pushes that evict.
 struct QueuePollKernel : Kernel<QueuePollKernel, 3> {
   Places places;
-  std::unique_ptr<Queue> queue = std::make_unique<Queue>(
-      QueueOptions{.capacity = 1, .when_full = WhenFull::drop_oldest});
+  std::unique_ptr<Queue> queue =
+      std::make_unique<Queue>(QueueOptions{.capacity = 1, .when_full = WhenFull::drop_oldest});
   Plain<int> before_close;
 
   void work(unsigned index) {

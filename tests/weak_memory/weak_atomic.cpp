@@ -90,14 +90,16 @@ void Cell<Bits>::destroy() {
 
 template <typename Bits>
 Bits Cell<Bits>::load(std::memory_order order, const Where& where) {
-  const Bits bits = living(*this, where).load(as_relacy(order_at(where, Access::load, order)), info_of(where));
+  const Bits bits =
+      living(*this, where).load(as_relacy(order_at(where, Access::load, order)), info_of(where));
   be_this_thread();
   return bits;
 }
 
 template <typename Bits>
 void Cell<Bits>::store(Bits bits, std::memory_order order, const Where& where) {
-  living(*this, where).store(bits, as_relacy(order_at(where, Access::store, order)), info_of(where));
+  living(*this, where)
+      .store(bits, as_relacy(order_at(where, Access::store, order)), info_of(where));
   be_this_thread();
 }
 
@@ -110,9 +112,7 @@ Bits Cell<Bits>::change(Change change, Bits operand, std::memory_order order, co
     case Change::exchange:
       before = relacy_change<rl::rmw_type_swap>(value, operand, order, where);
       break;
-    case Change::add:
-      before = relacy_change<rl::rmw_type_add>(value, operand, order, where);
-      break;
+    case Change::add: before = relacy_change<rl::rmw_type_add>(value, operand, order, where); break;
     case Change::subtract:
       before = relacy_change<rl::rmw_type_sub>(value, operand, order, where);
       break;
@@ -134,7 +134,8 @@ bool Cell<Bits>::compare_exchange(bool may_fail_for_no_reason, Bits& expected, B
   auto& value = living(*this, where);
   const auto success_order = order_at(where, Access::change, order);
   const auto success = as_relacy(success_order);
-  const auto failure = as_relacy(success_order == order ? order_of_failure : load_part_of(success_order));
+  const auto failure =
+      as_relacy(success_order == order ? order_of_failure : load_part_of(success_order));
   const auto info = info_of(where);
   const bool done =
       may_fail_for_no_reason
