@@ -15,15 +15,15 @@ atomic<std::uint32_t>& as_word(atomic<WaitState>& state) {
 }
 }  // namespace
 
-bool Waiter::give_turn(Unpark& unpark) {
+bool Waiter::move_on(WaitState if_parked, WaitState if_preparing, Unpark& unpark) {
   const Unpark mine(
       *this);  // Before the claim: after it the owner may be gone, if it takes no lock on its way.
-  auto seen = WaitState::parked;
+  auto seen = state_.load(relaxed);  // A guess: the compare-and-swap decides.
   while (true) {
     WaitState next = seen;
     switch (seen) {
-      case WaitState::parked: next = WaitState::woken; break;
-      case WaitState::preparing: next = WaitState::nudged; break;
+      case WaitState::parked: next = if_parked; break;
+      case WaitState::preparing: next = if_preparing; break;
       // It has a turn and is yet to look. Written once more, so that its look sees what we did before: it may be all that is
       // told of it. Pairs with resume_looking().
       case WaitState::woken:
@@ -44,7 +44,7 @@ bool Waiter::serve(Unpark& unpark) {
   while (seen == WaitState::parked || seen == WaitState::woken) {
     const bool sleeps = seen == WaitState::parked;
     const auto outcome = sleeps ? WaitState::served : WaitState::served_in_its_turn;
-    // As in give_turn(); the load above is a guess.
+    // As in move_on(); the load above is a guess.
     if (!state_.compare_exchange_weak(seen, outcome, acq_rel, relaxed)) continue;
     if (sleeps) unpark = mine;  // One that was woken is being unparked by its waker.
     return true;
@@ -71,7 +71,7 @@ void Waiter::stop() noexcept {
 }
 
 bool Waiter::resume_looking(WaitState from) {
-  // Pairs with give_turn() and claim(), also with one that came while it had its turn already.
+  // Pairs with move_on(), also with one that came while it had its turn already.
   if (state_.compare_exchange_strong(from, WaitState::preparing, acq_rel)) return true;
   HANDOFF_ASSERT(from == WaitState::served_in_its_turn);
   return false;

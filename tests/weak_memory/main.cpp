@@ -87,10 +87,9 @@ bool is_noticed(const Entry& entry, const detail::weak::Site& site, std::memory_
   if (child == 0) {
     detail::weak::weaken(site, order);
     const Outcome outcome = run(entry, executions);
-    const auto file = std::string_view(site.file);
     const auto what = outcome.said.substr(outcome.said.find('\n') + 1);
-    fmt::print("  {}:{}  {} -> {}: {}\n", file.substr(file.rfind("handoff/") + 8), site.line,
-               name_of(site.order), name_of(order),
+    fmt::print("  {}:{}  {} -> {}: {}\n", site.file.substr(site.file.find_first_not_of("./")),
+               site.line, name_of(site.order), name_of(order),
                outcome.passed ? "not noticed"
                               : fmt::format("{} after {}", what.substr(0, what.find('\n')),
                                             outcome.executions));
