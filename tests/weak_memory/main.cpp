@@ -107,6 +107,7 @@ bool notices_weaker_orders(const Entry& entry, unsigned executions) {
   (void)run(entry, std::min(executions, 2000U));
   unsigned noticed = 0;
   for (const auto& site : detail::weak::noted_sites()) {
+    if (site.file.find("/weak_memory/") != std::string::npos) continue;  // The kernel's own.
     for (const auto order : detail::weak::weaker_than(site)) {
       noticed += is_noticed(entry, site, order, executions) ? 1 : 0;
     }
@@ -132,7 +133,7 @@ int main(int count, char** words) {
   // What the process has one of is to be there before, and so plain.
   (void)handoff::snapshot();
   handoff::set_log([](std::string_view) {});
-  unsigned executions = 20'000;
+  unsigned executions = 100'000;
   bool weaken = false;
   std::vector<std::string_view> names;
   for (int i = 1; i < count; ++i) {

@@ -146,9 +146,6 @@ struct ReadyListKernel : Kernel<ReadyListKernel, 3> {
   std::array<Ready, 3> ready;
   detail::ReadyList list;
   detail::ReadyList other;
-  detail::atomic<bool> sleeps{false};
-  Plain<bool> saw_sleeper;
-  Plain<bool> saw_one;
   std::array<int, 2> taken{};
 
   void push(Ready& one) {
@@ -165,25 +162,41 @@ struct ReadyListKernel : Kernel<ReadyListKernel, 3> {
   void work(unsigned index) {
     if (index == 0) {
       for (Ready& one : ready) push(one);
-      saw_sleeper.write(sleeps.load());
     } else if (index == 1) {
       taken[0] += take(list.take());
       taken[0] += take(list.take());
-      sleeps.store(true);
-      saw_one.write(!list.is_empty());
     } else {
       taken[1] += take(list.take_half(other, 2));
       taken[1] += take(other.take());
     }
   }
   void after() {
-    check(saw_sleeper.read() || saw_one.read() || taken[0] + taken[1] > 0);
     int left = 0;
     while (take(list.take()) == 1) ++left;
     check(taken[0] + taken[1] + left == 3);
   }
 };
 const Added ready_list = add<ReadyListKernel>("ReadyList");
+
+struct ReadyListSleepKernel : Kernel<ReadyListSleepKernel, 2> {
+  detail::Runnable ready{[](detail::Runnable&) {}};
+  detail::ReadyList list;
+  detail::atomic<bool> sleeps{false};
+  Plain<bool> saw_sleeper;
+  Plain<bool> saw_one;
+
+  void work(unsigned index) {
+    if (index == 0) {
+      list.push(ready);
+      saw_sleeper.write(sleeps.load());
+    } else {
+      sleeps.store(true);
+      saw_one.write(!list.is_empty());
+    }
+  }
+  void after() { check(saw_sleeper.read() || saw_one.read()); }
+};
+const Added ready_list_sleep = add<ReadyListSleepKernel>("ReadyList.sleep");
 
 }  // namespace
 }  // namespace handoff::weak_memory

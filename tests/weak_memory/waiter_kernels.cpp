@@ -43,6 +43,32 @@ struct ClaimKernel : Kernel<ClaimKernel, 3>, OneWaiter {
 };
 const Added claim = add<ClaimKernel>("Waiter.claim");
 
+// What comes while the waiter has its turn, and so cannot claim it, is seen by the look that follows.
+struct StopKernel : Kernel<StopKernel, 3>, OneWaiter {
+  detail::atomic<bool> asked{false};
+
+  void work(unsigned index) {
+    Unpark unpark;
+    if (index == 0) {
+      own();
+    } else if (index == 1) {
+      (void)waiter.give_turn(unpark);
+    } else {
+      asked.store(true, detail::release);  // As a stop_source does.
+      (void)waiter.claim(WaitState::stopped, unpark);
+    }
+    unpark();
+  }
+  void own() {
+    while (!asked.load(detail::acquire)) {
+      const auto outcome = waiter.park();
+      if (outcome == WaitState::stopped) return;
+      waiter.resume_looking(outcome);
+    }
+  }
+};
+const Added stop = add<StopKernel>("Waiter.stop");
+
 // As a turnstile does it: one gives the waiter its turn, another one does its operation for it.
 struct ServeKernel : Kernel<ServeKernel, 3>, OneWaiter {
   detail::SmallLock lock;
