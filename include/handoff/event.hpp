@@ -64,6 +64,7 @@ class Event final : public detail::Primitive {
 
   void set();
   void reset();
+  // Pairs with the release in set().
   bool is_set() const { return is_set_.load(detail::acquire); }
 
   // Waits until it is set. Refused with `timed_out` or `stopped`.

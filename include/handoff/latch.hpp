@@ -62,6 +62,7 @@ class Latch final : public detail::Primitive {
   // Throws std::invalid_argument if `n` is more than is left.
   void count_down(std::size_t n = 1);
   bool is_open() const { return count() == 0; }
+  // Pairs with the release in count_down().
   std::size_t count() const { return count_.load(detail::acquire); }
 
   // Waits for zero. Refused with `timed_out` or `stopped`.

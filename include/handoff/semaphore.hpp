@@ -134,6 +134,7 @@ class Semaphore final : public detail::Primitive {
   // Gives `n` permits back, or new ones up to the maximum.
   void release(std::size_t n = 1);
 
+  // A snapshot: nothing is learned from it about what the others did.
   std::size_t available() const { return available_in(word_.load(detail::relaxed)); }
 
   // size: permits in use. takes and puts: permits acquired and released so far. refused: acquisitions refused after waiting.
@@ -162,7 +163,7 @@ class Semaphore final : public detail::Primitive {
   void note_overflow(Word before, std::size_t n) {
     const bool overflows = before + taking(n) < before;
     if (overflows) [[unlikely]]
-      overflows_.fetch_add(1, detail::relaxed);
+      overflows_.fetch_add(1, detail::relaxed);  // A counter only.
   }
   std::expected<void, Refusal> acquire_contended(std::size_t n, const Wait& wait, Where where);
   bool give_if_nobody_waits(std::size_t n);
@@ -198,7 +199,7 @@ class [[nodiscard]] Permits {
 };
 
 inline bool Semaphore::take_if_nobody_waits(std::size_t n) {
-  Word seen = word_.load(detail::relaxed);
+  Word seen = word_.load(detail::relaxed);  // A guess: the compare-and-swap decides.
   while ((seen & in_line) == 0 && available_in(seen) >= n) {
     // Pairs with the release in give_if_nobody_waits() and release_contended().
     if (word_.compare_exchange_weak(seen, seen + taking(n), detail::acquire, detail::relaxed)) {
@@ -210,7 +211,7 @@ inline bool Semaphore::take_if_nobody_waits(std::size_t n) {
 }
 
 inline bool Semaphore::give_if_nobody_waits(std::size_t n) {
-  Word seen = word_.load(detail::relaxed);
+  Word seen = word_.load(detail::relaxed);  // A guess: the compare-and-swap decides.
   while ((seen & in_line) == 0 && n <= max_ - available_in(seen)) {
     // Pairs with the acquire in take_if_nobody_waits().
     if (word_.compare_exchange_weak(seen, seen + n * one_permit, detail::release,

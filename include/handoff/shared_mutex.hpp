@@ -239,7 +239,7 @@ inline bool SharedMutex::take_if_idle(detail::ThreadId owner) {
 }
 
 inline bool SharedMutex::take_shared_if_open() {
-  Word seen = word_.load(detail::relaxed);
+  Word seen = word_.load(detail::relaxed);  // A guess: the compare-and-swap decides.
   while (writer_of(seen) == detail::no_thread && (seen & in_line) == 0) {
     // Pairs with the release in release_by() and release_locked().
     if (word_.compare_exchange_weak(seen, seen + one_reader, detail::acquire, detail::relaxed)) {
@@ -310,7 +310,7 @@ inline void SharedMutex::unlock_shared() {
 }
 
 inline void SharedMutex::release_shared() {
-  Word seen = word_.load(detail::relaxed);
+  Word seen = word_.load(detail::relaxed);  // A guess: the compare-and-swap decides.
   // The last reader must not let go before it holds the line's lock: the next owner might destroy the mutex.
   while (seen != (one_reader | in_line) && readers_in(seen) != 0) {
     // Pairs with the acquire in take_if_idle() and in release_locked().

@@ -54,7 +54,7 @@ Stats ChannelCore::stats() const {
           .high_water = high_water_,
           .puts = puts_,
           .takes = puts_ - size_locked(),
-          .refused = refused_.load(relaxed),
+          .refused = refused_.load(relaxed),  // A counter only.
           .dropped = 0,
           .waiting_producers = senders.waiting,
           .waiting_consumers = receivers.waiting,

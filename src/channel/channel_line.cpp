@@ -19,6 +19,7 @@ void Receipt::await_slowly() {
     }
   }
   auto seen = open;
+  // Both pair with the releases in Wakes::make_out().
   if (!state_.compare_exchange_strong(seen, awaited, acquire)) return;
   while (state_.load(acquire) != made_out) futex_wait(state_, awaited, TimePoint::max());
 }

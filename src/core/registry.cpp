@@ -48,7 +48,8 @@ class Registry {
   void leave(Primitive& primitive) {
     Shard& shard = shard_of(primitive);
     SmallGuard guard(shard.lock);
-    if (!primitive.entered_.load(relaxed)) return;
+    if (!primitive.entered_.load(relaxed))
+      return;  // Under the lock that orders it, as the store below.
     (primitive.previous_ == nullptr ? shard.front : primitive.previous_->next_) = primitive.next_;
     if (primitive.next_ != nullptr) primitive.next_->previous_ = primitive.previous_;
     primitive.entered_.store(false, relaxed);
@@ -79,18 +80,20 @@ class Registry {
   atomic<std::uint64_t> last_id_{0};
 };
 
+// Relaxed: nobody else uses it any more.
 Primitive::~Primitive() { HANDOFF_ASSERT(!entered_.load(relaxed)); }
 
 void Primitive::enter_slow() { Registry::instance().enter(*this); }
 
 void Primitive::retire() {
   // Nobody may wait for a primitive whose destructor has begun, so this cannot miss a late entry.
+  // Pairs with the release in enter().
   if (entered_.load(acquire)) Registry::instance().leave(*this);
 }
 
 std::string Primitive::display_name() const {
   if (is_named()) return name_;
-  const auto id = id_.load(relaxed);
+  const auto id = id_.load(relaxed);  // Written once; 0 if that is not seen yet.
   return id == 0 ? fmt::format("an unnamed {}", kind_) : fmt::format("{}#{}", kind_, id);
 }
 

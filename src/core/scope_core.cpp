@@ -127,9 +127,9 @@ void ScopeCore::leave(ScopeChild& child, std::exception_ptr error) noexcept {
 void ScopeCore::leave_and_destroy(ScopeChild& child, std::exception_ptr error) noexcept {
   if (error != nullptr) note_error(std::move(error));
   error = nullptr;
-  Left seen = left_.load(relaxed);
+  Left seen = left_.load(relaxed);  // A guess: the compare-and-swap decides.
   while ((seen & joining) == 0) {
-    const auto count = left_count_.load(relaxed);
+    const auto count = left_count_.load(relaxed);  // A hint: nobody minds a lost count.
     if (count >= most_left) break;
     left_count_.store(count + 1, relaxed);
     child.next_left_ = last_of(seen);
@@ -147,6 +147,7 @@ void ScopeCore::unlink_locked(ScopeChild& child) {
 }
 
 void ScopeCore::let_joiners_through_locked(Unparks& unparks) {
+  // Only the mark: it is set and cleared under the lock, and publishes nothing.
   left_.fetch_and(~joining, relaxed);
   while (Link* const link = joiners_.front_locked()) {
     joiners_.unlink_locked(*link);
@@ -159,6 +160,7 @@ ScopeChild* ScopeCore::take_left_locked() {
   left_count_.store(
       0, relaxed);  // Also if none is there: one may have counted itself, and left with the lock.
   if (last_of(left_.load(relaxed)) == nullptr) return nullptr;
+  // Pairs with the release in leave_and_destroy().
   ScopeChild* const last = last_of(left_.fetch_and(joining, acquire));
   for (ScopeChild* each = last; each != nullptr; each = each->next_left_) unlink_locked(*each);
   return last;
@@ -171,6 +173,7 @@ void ScopeCore::destroy_all(ScopeChild* left) noexcept {
 // Those that have left stay as long as the lock is held.
 std::size_t ScopeCore::living_locked() const {
   std::size_t living = listed_;
+  // Pairs with the release in leave_and_destroy().
   const ScopeChild* each = last_of(left_.load(acquire));
   for (; each != nullptr; each = each->next_left_) --living;
   return living;
@@ -178,6 +181,7 @@ std::size_t ScopeCore::living_locked() const {
 
 std::vector<const ScopeChild*> ScopeCore::left_locked() const {
   std::vector<const ScopeChild*> all;
+  // Pairs with the release in leave_and_destroy().
   const ScopeChild* each = last_of(left_.load(acquire));
   for (; each != nullptr; each = each->next_left_) all.push_back(each);
   return all;
@@ -228,7 +232,7 @@ void ScopeCore::stop_with(const std::stop_token& other) {
   auto follower = std::make_unique<OtherStop>(other, *this);
   SmallGuard guard(joiners_.lock());
   other_stops_.push_back(std::move(follower));
-  last_other_stop_.store(other_stops_.back().get(), release);
+  last_other_stop_.store(other_stops_.back().get(), release);  // Pairs with the load above.
 }
 
 std::size_t ScopeCore::living() const {
@@ -310,6 +314,7 @@ bool ScopeJoin::begin(Waiter& waiter) {
   ScopeChild* left = nullptr;
   {
     SmallGuard guard(scope_.joiners_.lock());
+    // One word: who leaves later sees the mark, here and below.
     scope_.left_.fetch_or(ScopeCore::joining, relaxed);
     left = scope_.take_left_locked();
     is_over = scope_.listed_ == 0;
@@ -329,6 +334,7 @@ bool ScopeJoin::go_on(Waiter&, WaitState outcome) {
   SmallGuard guard(scope_.joiners_.lock());
   if (!link_->linked) return true;
   scope_.joiners_.unlink_locked(*link_);
+  // Only the mark, as in begin().
   if (scope_.joiners_.is_empty_locked()) scope_.left_.fetch_and(~ScopeCore::joining, relaxed);
   refusal_ = outcome == WaitState::stopped ? Refusal::stopped : Refusal::timed_out;
   return true;

@@ -148,6 +148,7 @@ std::stop_token stop_on_signals(std::initializer_list<int> signals) {
   return present.source.get_token();
 }
 
+// A number only: nothing comes with it.
 int last_signal() { return last.load(relaxed); }
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR

@@ -14,7 +14,7 @@ void SmallLock::lock_contended() {
   if (spinning_pays()) {
     for (int i = 0; i < looks_before_sleep; ++i) {
       cpu_relax();
-      if (word_.load(relaxed) == free && try_lock()) return;
+      if (word_.load(relaxed) == free && try_lock()) return;  // A guess: try_lock() decides.
     }
   }
   // Whoever has slept takes the lock as "with sleepers": others may still sleep. Pairs with the release in unlock().

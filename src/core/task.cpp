@@ -58,6 +58,7 @@ Waiter* const stopped_for_good = reinterpret_cast<Waiter*>(1);
 
 void Task::end_by_stop(Waiter& waiter) {
   Waiter* before = nullptr;
+  // The waiter is published to end_wait(), and its `stopped` is seen: each pairs with the exchange there.
   if (!waiting_.compare_exchange_strong(before, &waiter, acq_rel)) {
     HANDOFF_ASSERT(before == stopped_for_good);
     return;
@@ -67,6 +68,7 @@ void Task::end_by_stop(Waiter& waiter) {
 
 void Task::end_no_more_by_stop(Waiter& waiter) {
   Waiter* before = &waiter;
+  // The same; taken out by the stop, it waits for the claim under the lock.
   if (waiting_.compare_exchange_strong(before, nullptr, acq_rel)) return;
   SmallGuard guard(stop_lock_);
 }
@@ -75,6 +77,7 @@ void Task::end_wait() noexcept {
   Unpark unpark;
   {
     SmallGuard guard(stop_lock_);
+    // Pairs with end_by_stop().
     Waiter* const waiter = waiting_.exchange(stopped_for_good, acq_rel);
     if (waiter != nullptr) static_cast<void>(waiter->claim(WaitState::stopped, unpark));
   }

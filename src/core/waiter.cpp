@@ -15,20 +15,27 @@ atomic<std::uint32_t>& as_word(atomic<WaitState>& state) {
 }
 }  // namespace
 
-bool Waiter::give_turn(Unpark& unpark) {
-  auto seen = WaitState::parked;
+bool Waiter::move_on(WaitState if_parked, WaitState if_preparing, Unpark& unpark) {
   const Unpark mine(
       *this);  // Before the claim: after it the owner may be gone, if it takes no lock on its way.
-  // acq_rel here and below: what the claimer did is seen by the owner, and the other way round.
-  if (state_.compare_exchange_strong(seen, WaitState::woken, acq_rel)) {
-    unpark = mine;
-    return true;
+  auto seen = state_.load(relaxed);  // A guess: the compare-and-swap decides.
+  while (true) {
+    WaitState next = seen;
+    switch (seen) {
+      case WaitState::parked: next = if_parked; break;
+      case WaitState::preparing: next = if_preparing; break;
+      // It has a turn and is yet to look. Written once more, so that its look sees what we did before: it may be all that is
+      // told of it. Pairs with resume_looking().
+      case WaitState::woken:
+      case WaitState::nudged:
+      case WaitState::roused: break;
+      default: return false;
+    }
+    // acq_rel here and below: what the claimer did is seen by the owner, and the other way round.
+    if (!state_.compare_exchange_weak(seen, next, acq_rel, relaxed)) continue;
+    if (seen == WaitState::parked) unpark = mine;
+    return next != seen;
   }
-  if (seen != WaitState::preparing) return false;
-  if (state_.compare_exchange_strong(seen, WaitState::nudged, acq_rel)) return true;
-  // The owner may have parked in between; nothing else leads from preparing to parked.
-  if (seen != WaitState::parked) return false;
-  return give_turn(unpark);
 }
 
 bool Waiter::serve(Unpark& unpark) {
@@ -37,6 +44,7 @@ bool Waiter::serve(Unpark& unpark) {
   while (seen == WaitState::parked || seen == WaitState::woken) {
     const bool sleeps = seen == WaitState::parked;
     const auto outcome = sleeps ? WaitState::served : WaitState::served_in_its_turn;
+    // As in move_on(); the load above is a guess.
     if (!state_.compare_exchange_weak(seen, outcome, acq_rel, relaxed)) continue;
     if (sleeps) unpark = mine;  // One that was woken is being unparked by its waker.
     return true;
@@ -63,6 +71,7 @@ void Waiter::stop() noexcept {
 }
 
 bool Waiter::resume_looking(WaitState from) {
+  // Pairs with move_on(), also with one that came while it had its turn already.
   if (state_.compare_exchange_strong(from, WaitState::preparing, acq_rel)) return true;
   HANDOFF_ASSERT(from == WaitState::served_in_its_turn);
   return false;
@@ -86,7 +95,7 @@ ThreadWaiter::~ThreadWaiter() {
 }
 
 WaitState ThreadWaiter::park() {
-  if (!commit_to_suspend()) return state_.load(acquire);
+  if (!commit_to_suspend()) return state_.load(acquire);  // Pairs with the claimer's acq_rel.
   const auto deadline =
       clock_ == nullptr && has_limits_ ? wait().deadline.when() : TimePoint::max();
   while (true) {

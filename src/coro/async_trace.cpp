@@ -61,7 +61,7 @@ void note_trace_of(const std::exception_ptr& error, const PromiseBase& promise) 
 
 void keep_async_traces(bool on) {
   auto& all = detail::traces();
-  all.are_kept.store(on, detail::relaxed);
+  all.are_kept.store(on, detail::relaxed);  // A hint: the traces themselves are under the lock.
   if (on) return;
   std::array<detail::Trace, detail::most_traces> forgotten;
   const detail::sim::Uninterrupted alone;

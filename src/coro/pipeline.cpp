@@ -37,13 +37,14 @@ Lazy<> Stage::run_worker() {
 }
 
 void Stage::worker_has_ended() {
+  // The last one sees what all the others did.
   if (left_.fetch_sub(1, acq_rel) != 1) return;
   for (StageOutput* each : outputs_) each->writer_has_ended();
 }
 
 StageStats Stage::stats() const {
   return {.name = name_,
-          .received = received_.load(relaxed),
+          .received = received_.load(relaxed),  // Counters only.
           .sent = sent_.load(relaxed),
           .filtered = filtered_.load(relaxed),
           .dropped = dropped_.load(relaxed)};

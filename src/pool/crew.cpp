@@ -115,6 +115,7 @@ void PoolCore::rest(Worker& worker) {
 
 void PoolCore::leave(Worker& worker) {
   rest(worker);
+  // For reports and stats; this thread alone writes them.
   worker.thread.store(no_thread, relaxed);
   worker.busy.store(worker.busy.load(relaxed) + now().time_since_epoch().count() -
                         worker.busy_since.load(relaxed),
@@ -137,7 +138,7 @@ bool PoolCore::step_aside(Worker& worker) {
   {
     SmallGuard guard(crew_lock_);
     refresh_excess_locked();
-    if (excess_.load(relaxed) == 0) return true;
+    if (excess_.load(relaxed) == 0) return true;  // Written under the same lock.
     stays = alive_ <= target_ + spares_made_;
     if (stays) {
       ++reserved_;
@@ -227,6 +228,7 @@ bool PoolCore::is_starved_locked() const {
     const ThreadId runner = each.awaited->runner_now();
     bool runs_here = false;
     for (std::size_t j = 0; runner != no_thread && j < workers_.size(); ++j) {
+      // A guess about others, made again whenever somebody blocks.
       runs_here = runs_here || workers_[j].thread.load(relaxed) == runner;
     }
     if (!runs_here) return false;

@@ -12,7 +12,7 @@ void FailureLog::note(std::string_view line) {
   auto until = quiet_until_.load(relaxed);
   if (at.count() < until) return;
   if (!quiet_until_.compare_exchange_strong(until, (at + interval).count(), relaxed)) return;
-  const auto times = unsaid_.exchange(0, relaxed);
+  const auto times = unsaid_.exchange(0, relaxed);  // A counter only.
   log_line(times <= 1 ? std::string(line) : fmt::format("{} ({} times)", line, times));
 }
 

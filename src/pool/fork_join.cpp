@@ -26,6 +26,7 @@ void JoinTask::run_stolen(Worker& thief) {
 void JoinTask::await_thief(Worker& owner) {
   int looks = spinning_pays() ? looks_before_sleep : 1;
   while (looks > 0) {
+    // All three pair with the writes in run_stolen().
     if (word_.load(acquire) == done) return;
     Worker* const thief = thief_.load(acquire);
     // As long as our task is not done, all the thief has there was forked by it: it had nothing when it stole.
@@ -42,6 +43,7 @@ void JoinTask::await_thief(Worker& owner) {
   }
   Sleep sleep;
   std::uintptr_t expected = 0;
+  // Publishes `sleep` to the exchange in run_stolen(); or finds what that has published.
   if (!word_.compare_exchange_strong(expected, reinterpret_cast<std::uintptr_t>(&sleep), acq_rel,
                                      acquire)) {
     return;

@@ -33,6 +33,7 @@ void FutureCore::let_go_of_what_it_follows() {
 
 bool FutureCore::withdraw() noexcept {
   auto expected = Phase::pending;
+  // Whoever runs it from `withdrawn` sees what was done before: pairs with run_once().
   return phase_.compare_exchange_strong(expected, Phase::withdrawn, acq_rel);
 }
 
@@ -44,8 +45,9 @@ bool FutureCore::try_run_from(Phase phase, const std::stop_token& stop) {
 }
 
 bool FutureCore::run_once(Phase phase, const std::stop_token& stop, Next& next) {
+  // Pairs with the releases of `pending` and `withdrawn`, and with those who look at `running`.
   if (!phase_.compare_exchange_strong(phase, Phase::running, acq_rel)) return false;
-  runner_.store(this_thread_id(), relaxed);
+  runner_.store(this_thread_id(), relaxed);  // For people and for guesses about who is blocked.
 #if defined(HANDOFF_CHECKED) && HANDOFF_CHECKED
   {
     SmallGuard guard(waiters_.lock());
@@ -66,7 +68,8 @@ bool FutureCore::run_once(Phase phase, const std::stop_token& stop, Next& next) 
 
 bool FutureCore::begin() {
   for (Phase phase : {Phase::pending, Phase::withdrawn}) {
-    if (phase_.compare_exchange_strong(phase, Phase::running, acq_rel)) return true;
+    if (phase_.compare_exchange_strong(phase, Phase::running, acq_rel))
+      return true;  // As in run_once().
   }
   return false;
 }
@@ -85,7 +88,7 @@ bool FutureCore::stand_in_line(Link& link) {
 
 void FutureCore::abandon() {
   auto expected = Phase::pending;
-  if (!phase_.compare_exchange_strong(expected, Phase::running, acq_rel)) {
+  if (!phase_.compare_exchange_strong(expected, Phase::running, acq_rel)) {  // As in run_once().
     expected = Phase::withdrawn;
     if (!phase_.compare_exchange_strong(expected, Phase::running, acq_rel)) return;
   }

@@ -44,7 +44,7 @@ FreeBlock* FreedBlocks::take_all(FreeBlock*& last) {
 }
 
 ReturnedBlocks::~ReturnedBlocks() {
-  free_chain(returned_.load(acquire));
+  free_chain(returned_.load(acquire));  // Pairs with the release in put_batch().
   free_chain(taken_);
 }
 
@@ -62,6 +62,7 @@ void ReturnedBlocks::put_batch(FreedBlocks& blocks) {
 
 void* ReturnedBlocks::take() {
   if (taken_ == nullptr) {
+    // A guess, and a rough count; the exchange pairs with the release in put_batch().
     if (returned_.load(relaxed) == nullptr) return nullptr;
     batches_.store(0, relaxed);
     taken_ = returned_.exchange(nullptr, acquire);

@@ -64,7 +64,7 @@ PoolCore::PoolCore(const PoolOptions& options, PoolHooks hooks)
 }
 
 std::uint64_t PoolCore::finished() const {
-  std::uint64_t sum = ran_early_.load(relaxed);
+  std::uint64_t sum = ran_early_.load(relaxed);  // Counters only.
   for (std::size_t i = 0; i < workers_.size(); ++i) sum += workers_[i].finished.load(relaxed);
   return sum;
 }
@@ -73,13 +73,15 @@ Duration PoolCore::busy_time() const {
   Duration::rep sum = 0;
   const auto at = now().time_since_epoch().count();
   for (std::size_t i = 0; i < workers_.size(); ++i) {
-    const auto since = workers_[i].busy_since.load(relaxed);
+    const auto since =
+        workers_[i].busy_since.load(relaxed);  // For the stats; the two may not belong together.
     sum += workers_[i].busy.load(relaxed) + (since == 0 ? 0 : at - since);
   }
   return Duration(sum);
 }
 
 void PoolCore::note_arrivals(TimePoint at) {
+  // Counters only.
   arrivals_.note(at, queue_.accepted() + refused_.load(relaxed) + drops_.total());
 }
 
@@ -103,12 +105,12 @@ PoolStats PoolCore::pool_stats() const {
                   .accepted = queue_.accepted(),
                   .timed = timers_->runs(),
                   .finished = finished(),
-                  .refused = refused_.load(relaxed),
+                  .refused = refused_.load(relaxed),  // A counter only.
                   .dropped = drops_.total(),
                   .timers = timers_->armed(),
                   .coroutines = coroutines()};
   for (std::size_t i = 0; i < workers_.size(); ++i) {
-    stats.spawned += workers_[i].spawned.load(relaxed);
+    stats.spawned += workers_[i].spawned.load(relaxed);  // Counters only.
     stats.failed += workers_[i].failed.load(relaxed);
   }
   SmallGuard guard(crew_lock_);
@@ -127,7 +129,7 @@ Stats PoolCore::stats() const {
           .high_water = queue_.high_water(),
           .puts = queue_.accepted(),
           .takes = queue_.started(),
-          .refused = refused_.load(relaxed),
+          .refused = refused_.load(relaxed),  // A counter only.
           .dropped = drops_.total(),
           .waiting_producers = producers.waiting,
           .waiting_consumers = idle.waiting,

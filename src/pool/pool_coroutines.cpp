@@ -54,7 +54,7 @@ bool will_soon_run_all(const Worker& worker) {
 
 // Who was told has come.
 void note_told(Worker& worker, bool in_vain) {
-  if (!worker.has_told.load(relaxed)) return;
+  if (!worker.has_told.load(relaxed)) return;  // Hints: see is_worth_telling().
   worker.has_told.store(false, relaxed);
   const auto before = worker.told_in_vain.load(relaxed);
   worker.told_in_vain.store(in_vain ? std::min(before + 1, most_told_in_vain) : 0, relaxed);
@@ -144,7 +144,7 @@ std::optional<Refusal> PoolCore::begin_coroutine() {
 void PoolCore::end_coroutine() {
   if (this_worker != nullptr && &this_worker->pool == this) {
     auto& ended = this_worker->coroutines_ended;
-    ended.store(ended.load(relaxed) + 1, seq_cst);
+    ended.store(ended.load(relaxed) + 1, seq_cst);  // Written by this thread alone.
   } else {
     ended_outside_.fetch_add(1, seq_cst);
   }
@@ -205,6 +205,7 @@ bool PoolCore::find_waiting_coroutine(const Worker& worker, Work& work) {
 }
 
 bool PoolCore::find_coroutine(Worker& worker, Work& work) {
+  // A guess; the exchange pairs with the one that put it there.
   if (worker.next_up.load(relaxed) != nullptr) {
     work.coroutine = worker.next_up.exchange(nullptr, acq_rel);
     if (work.coroutine != nullptr) return true;
@@ -243,7 +244,7 @@ bool PoolCore::someone_has_coroutines() const {
 bool PoolCore::take_left_lying(Work& work) {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     Worker& each = workers_[i];
-    const auto ticks = each.ticks.load(relaxed);
+    const auto ticks = each.ticks.load(relaxed);  // Hints: the exchange, or the list, decides.
     const bool gets_on = each.ticks_seen.load(relaxed) != ticks;
     each.ticks_seen.store(ticks, relaxed);
     if (gets_on) continue;
@@ -257,6 +258,7 @@ bool PoolCore::take_left_lying(Work& work) {
 }
 
 void PoolCore::leave_ready_to_others(Worker& worker) {
+  // A guess; the exchange pairs with the one that put it there.
   if (worker.next_up.load(relaxed) != nullptr) {
     if (Runnable* const left = worker.next_up.exchange(nullptr, acq_rel)) leave_to_all(*left);
   }

@@ -34,7 +34,7 @@ void PoolCore::collect_unstarted(std::vector<Job>& jobs) {
     if (job.withdraw()) {
       jobs.push_back(std::move(job));
     } else {
-      ran_early_.fetch_add(1, relaxed);
+      ran_early_.fetch_add(1, relaxed);  // A counter only.
       job.reset();
     }
   };
@@ -54,7 +54,7 @@ void PoolCore::collect_unstarted(std::vector<Job>& jobs) {
 std::vector<RunningJob> PoolCore::running_jobs() const {
   std::vector<RunningJob> jobs;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
-    const auto where = workers_[i].running.load(relaxed);
+    const auto where = workers_[i].running.load(relaxed);  // For people.
     if (where.line() == 0) continue;
     jobs.push_back({.thread = thread_name(workers_[i].thread.load(relaxed)), .where = where});
   }

@@ -77,7 +77,7 @@ void PoolCore::work(Worker& worker) {
     const bool found = has_ended() ? find_any_coroutine(worker, work) : find(worker, work);
     if (found || wait_for_work(worker, work)) {
       run_found(worker, work);
-    } else if (quiet_.load(acquire)) {
+    } else if (quiet_.load(acquire)) {  // Pairs with the store in quiet_down().
       break;
     }
   }
@@ -90,8 +90,10 @@ bool PoolCore::wait_for_work(Worker& worker, Work& work) {
   const auto began = worker.busy_since.load(relaxed);
   const auto at = now();
   note_arrivals(at);
+  // For the stats; this thread alone writes them.
   worker.busy.store(worker.busy.load(relaxed) + at.time_since_epoch().count() - began, relaxed);
   worker.busy_since.store(0, relaxed);
+  // Pairs with who gives it back.
   const bool watches = needs_watching() && !is_watched_.exchange(true, acq_rel);
   WorkTurn turn(*this, worker, work);
   const WaitSite site{.operation = "work", .where = std::source_location::current()};
@@ -214,12 +216,12 @@ class Running {
  public:
   Running(Worker& worker, const std::source_location& where)
       : worker_(worker), before_(worker.running.load(relaxed)) {
-    worker_.running.store(where, relaxed);
+    worker_.running.store(where, relaxed);  // For people.
     if (worker_.nested++ > 0) nobodys_.emplace(nullptr);
   }
   ~Running() {
     --worker_.nested;
-    worker_.running.store(before_, relaxed);
+    worker_.running.store(before_, relaxed);  // For people.
   }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;

@@ -12,6 +12,7 @@ constexpr int spins_before_sleep = 60;  // About a microsecond; a holder that ru
 std::uint64_t IndexLock::lock_contended() {
   int spins = spinning_pays() ? spins_before_sleep : 0;
   std::uint64_t slept = 0;
+  // Guesses, here and below: the acquiring exchange decides.
   std::uint64_t seen = word_.load(relaxed);
   while (true) {
     if ((seen & locked) == 0) {
@@ -27,6 +28,7 @@ std::uint64_t IndexLock::lock_contended() {
       seen = word_.load(relaxed);
       continue;
     }
+    // Only the bit, in the same word that unlock() exchanges.
     if ((seen & sleepers) == 0 &&
         !word_.compare_exchange_weak(seen, seen | sleepers, relaxed, relaxed)) {
       continue;

@@ -55,7 +55,7 @@ Stats OrderedCore::stats_with(const WaitTotals& consumers) const {
           .high_water = high_water_,
           .puts = puts_,
           .takes = takes_,
-          .refused = refused_.load(relaxed),
+          .refused = refused_.load(relaxed),  // A counter only.
           .dropped = drops_.total(),
           .waiting_producers = producers.waiting,
           .waiting_consumers = consumers.waiting,

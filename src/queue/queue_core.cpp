@@ -46,7 +46,7 @@ std::size_t QueueCore::size() const {
 Stats QueueCore::stats() const {
   const auto producers = producers_.totals();
   const auto consumers = consumers_.totals();
-  const auto evicted = evicted_.load(relaxed);
+  const auto evicted = evicted_.load(relaxed);  // Counters only, here and below.
   const auto head = head_.index();
   return {.size = size(),
           .capacity = capacity_,

@@ -145,6 +145,7 @@ std::optional<Refusal> Turnstile::wait(Turn& turn, const Wait& wait, WaitSite si
 }
 
 bool Turnstile::try_become_spinner() {
+  // The load only spares the others a write.
   return (hint_.load(relaxed) & spinner) == 0 && (hint_.fetch_or(spinner, seq_cst) & spinner) == 0;
 }
 
@@ -214,6 +215,7 @@ void Turnstile::refresh_limit_locked() {
   if (front != nullptr) {
     limit = front->lost_turns >= max_lost_turns ? 0 : front->ticket + max_overtakes;
   }
+  // Written under the lock; who reads it without may be late by an operation or two.
   if (overtake_limit_.load(relaxed) != limit) overtake_limit_.store(limit, relaxed);
 }
 

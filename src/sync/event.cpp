@@ -50,11 +50,11 @@ EventWait::EventWait(Event& event) : LineSteps(event, event.line_), event_(event
 bool EventWait::ready(const std::stop_token& stop) {
   if (stop.stop_requested()) return refuse(Refusal::stopped);
   SmallGuard guard(event_.line_.lock());
-  return event_.is_set_.load(relaxed);
+  return event_.is_set_.load(relaxed);  // Written under the same lock.
 }
 
 bool EventWait::enter_line_locked(Link& link, Unparks&) {
-  if (event_.is_set_.load(relaxed)) return false;
+  if (event_.is_set_.load(relaxed)) return false;  // Written under the same lock.
   event_.line_.push_back_locked(link);
   return true;
 }

@@ -54,11 +54,11 @@ LatchWait::LatchWait(Latch& latch) : LineSteps(latch, latch.line_), latch_(latch
 bool LatchWait::ready(const std::stop_token& stop) {
   if (stop.stop_requested()) return refuse(Refusal::stopped);
   SmallGuard guard(latch_.line_.lock());
-  return latch_.count_.load(relaxed) == 0;
+  return latch_.count_.load(relaxed) == 0;  // Written under the same lock.
 }
 
 bool LatchWait::enter_line_locked(Link& link, Unparks&) {
-  if (latch_.count_.load(relaxed) == 0) return false;
+  if (latch_.count_.load(relaxed) == 0) return false;  // Written under the same lock.
   latch_.line_.push_back_locked(link);
   return true;
 }

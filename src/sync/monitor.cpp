@@ -74,7 +74,7 @@ void Condition::refuse_other_monitors(const MonitorGuard& guard) const {
 
 Stats Condition::stats() const {
   Stats stats = stats_of(line_);
-  stats.takes = satisfied_.load(relaxed);
+  stats.takes = satisfied_.load(relaxed);  // Counters only.
   stats.refused = refused_.load(relaxed);
   return stats;
 }

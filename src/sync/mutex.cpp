@@ -59,7 +59,7 @@ std::expected<void, Refusal> Mutex::lock_contended(const Wait& wait, std::source
 
 // Free, perhaps with others in line: the bounded overtaking that the header promises.
 bool Mutex::take_if_free(ThreadId owner) {
-  Word seen = word_.load(relaxed);
+  Word seen = word_.load(relaxed);  // A guess: the compare-and-swap decides.
   while (owner_of(seen) == no_thread) {
     const Word taken = seen | as_owner(owner);
     // Pairs with the release in release_by() and in release_locked().
@@ -93,7 +93,7 @@ void Mutex::enter_line(Link& link) {
 void Mutex::leave_line_as_owner(Link& link) {
   SmallGuard guard(line_.lock());
   line_.unlink_locked(link);
-  if (line_.is_empty_locked()) word_.fetch_and(~in_line, relaxed);
+  if (line_.is_empty_locked()) word_.fetch_and(~in_line, relaxed);  // Only the bit, under the lock.
 }
 
 // For one whose wait is over. Returns true if it owns the lock all the same.
@@ -105,7 +105,8 @@ bool Mutex::leave_line(Link& link, ThreadId owner, Refusal refusal) {
     bool is_owner = owner_of(word_.load(detail::acquire)) == owner;
     if (!is_owner && refusal == Refusal::timed_out) is_owner = take_if_free(owner);
     line_.unlink_locked(link);
-    if (line_.is_empty_locked()) word_.fetch_and(~in_line, relaxed);
+    if (line_.is_empty_locked())
+      word_.fetch_and(~in_line, relaxed);  // Only the bit, under the lock.
     if (is_owner) return true;
 
     ++refused_;
@@ -157,7 +158,7 @@ Stats Mutex::stats() const {
   Stats stats = stats_of(line_);
   stats.size = holder() == no_thread ? 0 : 1;
   stats.capacity = 1;
-  stats.takes = acquisitions_.load(relaxed);
+  stats.takes = acquisitions_.load(relaxed);  // A counter only.
   SmallGuard guard(line_.lock());
   stats.refused = refused_;
   return stats;

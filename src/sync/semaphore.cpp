@@ -48,19 +48,20 @@ std::expected<void, Refusal> Semaphore::acquire_contended(std::size_t n, const W
 void Semaphore::serve_line_locked(Unparks& unparks) {
   while (Link* link = first_to_stay_locked(line_.front_locked())) {
     const std::size_t n = link->ticket;
-    if (available_in(word_.load(relaxed)) < n) break;
+    if (available_in(word_.load(relaxed)) < n)
+      break;  // Nobody else takes: there are no fewer later.
     // Pairs with the releases of those permits; the waiter sees it through the line's lock. Nobody else
     // takes permits while in_line is set.
     note_overflow(word_.fetch_add(taking(n), acq_rel), n);
     let_through_locked(line_, *link, unparks);
   }
-  if (line_.is_empty_locked()) word_.fetch_and(~in_line, relaxed);
+  if (line_.is_empty_locked()) word_.fetch_and(~in_line, relaxed);  // Only the bit, under the lock.
 }
 
 void Semaphore::release_contended(std::size_t n) {
   Unparks unparks;
   SmallGuard guard(line_.lock());
-  Word seen = word_.load(relaxed);
+  Word seen = word_.load(relaxed);  // A guess: the compare-and-swap decides.
   do {
     refuse_giving_too_much(n, seen);
     // Pairs with the acquires in take_if_nobody_waits() and serve_line_locked().
@@ -84,7 +85,7 @@ void Semaphore::refuse_giving_too_much(std::size_t n, Word word) const {
 
 Stats Semaphore::stats() const {
   Stats stats = stats_of(line_);
-  const Word word = word_.load(relaxed);
+  const Word word = word_.load(relaxed);  // A snapshot.
   const std::size_t available = available_in(word);
   stats.size = max_ - available;
   stats.capacity = max_;

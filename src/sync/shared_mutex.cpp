@@ -83,7 +83,7 @@ void SharedMutex::leave_line_as_owner(Link& link) {
 
 // Free, perhaps with writers in line: the bounded overtaking that the header promises.
 bool SharedMutex::take_if_free(ThreadId owner) {
-  Word seen = word_.load(relaxed);
+  Word seen = word_.load(relaxed);  // A guess: the compare-and-swap decides.
   while ((seen & ~in_line) == 0) {
     const Word taken = seen | as_writer(owner);
     // Pairs with the releases in release_by(), release_shared() and release_locked().
@@ -128,6 +128,7 @@ void SharedMutex::give_turn_on_locked(Unparks& unparks) {
   Link* const next = first_to_stay_locked(writers_.front_locked());
   if (next == nullptr) return open_to_readers_locked(unparks);
   Unpark unpark;
+  // A guess: a turn too many is harmless, and who makes it free later gives one.
   const bool is_free = (word_.load(relaxed) & ~in_line) == 0;
   if (is_free && next->waiter->give_turn(unpark)) unparks.add(unpark);
 }
@@ -265,7 +266,7 @@ void SharedMutex::unlock_contended(ThreadId owner) {
 void SharedMutex::unlock_shared_contended() {
   Unparks unparks;
   SmallGuard guard(writers_.lock());
-  Word seen = word_.load(relaxed);
+  Word seen = word_.load(relaxed);        // A guess: the compare-and-swap decides.
   HANDOFF_ASSERT(readers_in(seen) != 0);  // Only a reader may leave as one.
   while (seen != (one_reader | in_line)) {
     // Others came or went meanwhile. Pairs with the acquire in take_if_idle().
@@ -306,7 +307,7 @@ void SharedMutex::release_to_writer_locked(Link* writer, Unparks& unparks) {
 // By one who is not inside: there is no writer left for the readers to wait for, unless one comes along just now.
 void SharedMutex::open_to_readers_locked(Unparks& unparks) {
   const Word entering = one_reader * readers_.size_locked();
-  Word seen = word_.load(relaxed);
+  Word seen = word_.load(relaxed);  // A guess: the compare-and-swap decides.
   while (entering != 0 && writer_of(seen) == no_thread) {
     // Pairs with the last writer's release; the readers see its work through the writers' lock.
     if (!word_.compare_exchange_weak(seen, seen + entering, acq_rel, relaxed)) continue;
@@ -326,7 +327,7 @@ bool SharedMutex::anybody_waits_locked() const {
 }
 
 void SharedMutex::clear_in_line_if_empty_locked() {
-  if (!anybody_waits_locked()) word_.fetch_and(~in_line, relaxed);
+  if (!anybody_waits_locked()) word_.fetch_and(~in_line, relaxed);  // Only the bit, under the lock.
 }
 
 // -- What can be seen --------------------------------------------------------------------------------
@@ -334,7 +335,7 @@ void SharedMutex::clear_in_line_if_empty_locked() {
 Stats SharedMutex::stats() const {
   const WaitTotals writers = writers_.totals();
   const WaitTotals readers = readers_.totals();
-  const Word word = word_.load(relaxed);
+  const Word word = word_.load(relaxed);  // A snapshot.
   Stats stats;
   stats.size = writer_of(word) == no_thread ? readers_in(word) : 1;
   stats.takes = acquisitions_.load(relaxed);

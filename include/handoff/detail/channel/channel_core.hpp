@@ -98,7 +98,7 @@ class ChannelCore : public Primitive {
   }
 
   const std::size_t capacity_;
-  atomic<std::uint64_t> refused_{0};
+  atomic<std::uint64_t> refused_{0};  // A counter only.
 
   // From here on guarded by lock_. What is atomic is read without it too.
   alignas(cache_line) mutable SmallLock lock_;

@@ -10,6 +10,8 @@
 #if defined(HANDOFF_SIMULATED) && HANDOFF_SIMULATED
 #include "handoff/detail/core/simulated_atomic.hpp"
 #include "handoff/detail/core/simulated_thread.hpp"
+#elif defined(HANDOFF_WEAK_MEMORY) && HANDOFF_WEAK_MEMORY
+#include "weak_memory/weak_atomic.hpp"
 #endif
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
@@ -19,6 +21,11 @@ template <typename T>
 using atomic = sim::Atomic<T>;
 
 using Thread = sim::Thread;
+#elif defined(HANDOFF_WEAK_MEMORY) && HANDOFF_WEAK_MEMORY
+template <typename T>
+using atomic = weak::Atomic<T>;
+
+using Thread = std::jthread;
 #else
 template <typename T>
 using atomic = std::atomic<T>;

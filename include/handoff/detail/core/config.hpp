@@ -6,6 +6,8 @@
 
 #if defined(HANDOFF_SIMULATED) && HANDOFF_SIMULATED
 #define HANDOFF_FLAVOUR v1_sim
+#elif defined(HANDOFF_WEAK_MEMORY) && HANDOFF_WEAK_MEMORY  // For tests/weak_memory only.
+#define HANDOFF_FLAVOUR v1_weak
 #elif defined(HANDOFF_CHECKED) && HANDOFF_CHECKED
 #if defined(HANDOFF_PORTABLE_PARK) && HANDOFF_PORTABLE_PARK
 #define HANDOFF_FLAVOUR v1_checked_portable

@@ -19,9 +19,11 @@ class SmallLock {
   }
   bool try_lock() {
     std::uint32_t expected = free;
+    // Pairs with the release in unlock().
     return word_.compare_exchange_strong(expected, held, acquire, relaxed);
   }
   void unlock() {
+    // Pairs with the acquires in lock(), try_lock() and lock_contended().
     if (word_.exchange(free, release) == held_with_sleepers) wake_sleeper();
   }
 

@@ -96,10 +96,10 @@ class Waiter {
 
   // Gives the waiter its turn: `woken` if it was parked, `nudged` if it was preparing. Returns false
   // if somebody else has claimed it. `unpark` is to be called after the lock is released.
-  bool give_turn(Unpark& unpark);
+  bool give_turn(Unpark& unpark) { return move_on(WaitState::woken, WaitState::nudged, unpark); }
 
   // Claims it with an outcome that means the same whether or not it was parked yet.
-  bool claim(WaitState outcome, Unpark& unpark);
+  bool claim(WaitState outcome, Unpark& unpark) { return move_on(outcome, outcome, unpark); }
 
   // Claims it as served. Only a waiter that sleeps or is being woken can be served: one that is
   // preparing may be in the middle of the operation itself.
@@ -137,6 +137,7 @@ class Waiter {
   // Back to preparing after `from`. Returns false if it was served meanwhile.
   bool resume_looking(WaitState from);
 
+  // Pairs with the acq_rel of whoever moved it.
   WaitState state() const { return state_.load(acquire); }
 
   // For a coroutine: the last step of await_suspend. If false the wait is over already, and the
@@ -184,6 +185,9 @@ class Waiter {
  private:
   friend class Unpark;
 
+  // Claims it with the one outcome if it is parked, with the other if it is preparing.
+  bool move_on(WaitState if_parked, WaitState if_preparing, Unpark& unpark);
+
   atomic<bool> is_deadlocked_{false};
   const Wait* wait_ = nullptr;
   WaitSite site_;
@@ -199,17 +203,6 @@ inline Unpark::Unpark(Waiter& waiter)
 inline void Unpark::operator()() const {
   if (word_ != nullptr) futex_wake_one(word_);
   if (waiter_ != nullptr) waiter_->coroutine_->resume(*waiter_);
-}
-
-inline bool Waiter::claim(WaitState outcome, Unpark& unpark) {
-  const Unpark mine(*this);  // Before the claim: see give_turn().
-  auto seen = state_.load(relaxed);
-  while (seen == WaitState::preparing || seen == WaitState::parked) {
-    if (!state_.compare_exchange_weak(seen, outcome, acq_rel, relaxed)) continue;
-    if (seen == WaitState::parked) unpark = mine;
-    return true;
-  }
-  return false;
 }
 
 // Claims a waiter when its stop_token is requested.

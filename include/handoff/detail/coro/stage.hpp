@@ -125,7 +125,7 @@ class [[nodiscard]] InHand {
  public:
   explicit InHand(atomic<std::uint64_t>& dropped) : dropped_(&dropped) {}
   ~InHand() {
-    if (dropped_ != nullptr) dropped_->fetch_add(1, relaxed);
+    if (dropped_ != nullptr) dropped_->fetch_add(1, relaxed);  // A counter only.
   }
   InHand(const InHand&) = delete;
   InHand& operator=(const InHand&) = delete;
@@ -313,6 +313,7 @@ class OrderedStage final : public SendingStage<Out> {
   using Shared = std::shared_ptr<Place>;
 
   std::size_t coroutines() const override { return 2; }
+  // Only who comes first matters: nothing is published with it.
   Lazy<> work() override { return is_sender_.exchange(true, relaxed) ? take_in() : send_on(); }
 
   Lazy<> take_in() {

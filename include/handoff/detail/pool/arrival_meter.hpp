@@ -38,6 +38,7 @@ class ArrivalMeter {
  private:
   static constexpr Duration window = std::chrono::milliseconds(100);
 
+  // Written under lock_. A hint: who comes too early or too late finds out under the lock.
   atomic<Duration::rep> next_{Duration::min().count()};
   mutable SmallLock lock_;
   // Guarded by lock_.

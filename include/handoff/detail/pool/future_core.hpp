@@ -66,7 +66,7 @@ class FutureCore {
   }
 
   bool is_done() const { return phase_.load(acquire) >= Phase::value; }  // Pairs with finish().
-  Phase phase() const { return phase_.load(acquire); }
+  Phase phase() const { return phase_.load(acquire); }                   // The same.
   // Once it is done: what it threw, which is then the caller's alone.
   std::exception_ptr take_error() { return std::exchange(error_, nullptr); }
   const std::source_location& where() const { return where_; }

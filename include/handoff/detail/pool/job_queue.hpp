@@ -64,6 +64,7 @@ class JobQueue {
   std::uint64_t accepted() const { return tail_.index(); }
   std::uint64_t started() const;
   std::size_t size() const;
+  // For the stats.
   std::size_t high_water() const { return static_cast<std::size_t>(high_water_.load(relaxed)); }
   WaitTotals producers() const { return producers_.totals(); }
   void report(std::vector<WaitInfo>& waits) const { producers_.report(waits); }

@@ -35,7 +35,7 @@ class JobRing {
     return &(*jobs_)[index % places];
   }
   void publish(std::size_t count) {
-    const std::uint64_t first = added_.load(relaxed);
+    const std::uint64_t first = added_.load(relaxed);  // Written by this thread alone.
     // Before the jobs become visible, and so before anybody can clear the flags.
     for (std::size_t i = 0; i < count; ++i) occupied_[(first + i) % places].store(true, relaxed);
     // The store half of the handshake with a worker that is about to sleep; and pairs with take().

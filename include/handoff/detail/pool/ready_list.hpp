@@ -93,6 +93,7 @@ class ReadyList {
   }
 
   SmallLock lock_;
+  // Relaxed under the lock, which orders it; what makes it grow is seq_cst, for those who look without.
   atomic<std::size_t> size_{0};     // Written under the lock.
   atomic<std::uint64_t> taken_{0};  // The same.
   // Guarded by lock_.

@@ -89,6 +89,7 @@ struct Worker {
   void found_nothing() { activity.store(activity.load(relaxed) | 1, seq_cst); }
 
   std::uint32_t next_tick() {
+    // One writer; others see by it that the worker gets on.
     const std::uint32_t tick = ticks.load(relaxed) + 1;
     ticks.store(tick, relaxed);
     return tick;
@@ -111,9 +112,9 @@ class Roster {
 
   // Under the crew's lock.
   Worker& add_locked(PoolCore& pool) {
-    const std::size_t number = size_.load(relaxed);
+    const std::size_t number = size_.load(relaxed);  // Written under the same lock.
     workers_[number] = std::make_unique<Worker>(pool, number);
-    size_.store(number + 1, release);
+    size_.store(number + 1, release);  // Pairs with the acquire in size().
     return *workers_[number];
   }
 
