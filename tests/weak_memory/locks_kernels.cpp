@@ -12,7 +12,9 @@ struct SmallLockKernel : Kernel<SmallLockKernel, 3> {
 
   void work(unsigned index) {
     if (index == 0) {
-      while (!lock.try_lock()) lock.lock(), lock.unlock();
+      while (!lock.try_lock()) {
+        detail::SmallGuard until_it_is_free(lock);
+      }
       count.add(1);
       lock.unlock();
     } else {

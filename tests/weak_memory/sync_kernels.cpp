@@ -17,13 +17,12 @@ struct MutexKernel : Kernel<MutexKernel, 3> {
   Plain<int> count;
 
   void work(unsigned index) {
-    int now = 0;
     if (index == 0) {
       while (!mutex->try_lock()) mutex->hold().unlock();
     } else {
       mutex->lock();
     }
-    now = count.read() + 1;
+    const int now = count.read() + 1;
     count.write(now);
     mutex->unlock();
     if (now == 3) mutex.reset();
