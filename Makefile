@@ -32,7 +32,7 @@ test-fast: deps ## The release tests only: under a minute once built
 simulate: deps ## The simulated tests with a million schedules each, or RUNS=...: some hours
 	@cmake --preset release >/dev/null && cmake --build --preset release -j $(JOBS) --target sim_tests
 	@seq 0 $$(($(JOBS) - 1)) | HANDOFF_RUNS=$(RUNS) GTEST_TOTAL_SHARDS=$(JOBS) xargs -P $(JOBS) -I{} \
-	  env GTEST_SHARD_INDEX={} taskset -c {} build/release/tests/sim_tests
+	  env GTEST_SHARD_INDEX={} build/release/tests/sim_tests
 
 tsan: deps ## The concurrent tests under ThreadSanitizer
 	@tools/test tsan

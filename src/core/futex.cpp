@@ -37,7 +37,7 @@ const void* low_half(const atomic<std::uint64_t>& word) {
 
 bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected, TimePoint deadline) {
   if constexpr (simulated_build) {
-    if (sim::is_simulated()) return word.load() != expected || sim::block(&word, deadline);
+    if (sim::waits_simulated()) return word.load() != expected || sim::block(&word, deadline);
   }
   // WAIT_BITSET rather than WAIT: its time-out is absolute, on the clock that steady_clock reads.
   if (deadline == TimePoint::max()) {
@@ -50,7 +50,7 @@ bool futex_wait(atomic<std::uint32_t>& word, std::uint32_t expected, TimePoint d
 
 void futex_wait(atomic<std::uint64_t>& word, std::uint64_t expected) {
   if constexpr (simulated_build) {
-    if (sim::is_simulated()) {
+    if (sim::waits_simulated()) {
       if (word.load() == expected) static_cast<void>(sim::block(low_half(word), TimePoint::max()));
       return;
     }
@@ -60,7 +60,7 @@ void futex_wait(atomic<std::uint64_t>& word, std::uint64_t expected) {
 
 void futex_wake_one(const void* word) {
   if constexpr (simulated_build) {
-    if (sim::is_simulated()) return sim::wake_one(word);
+    if (sim::waits_simulated()) return sim::wake_one(word);
   }
   futex(word, FUTEX_WAKE, 1, nullptr);
 }

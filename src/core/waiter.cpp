@@ -4,6 +4,12 @@
 #include "handoff/detail/core/futex.hpp"
 #include "handoff/detail/core/timer_service.hpp"
 
+// Outside of the flavour's namespace: a program that has two of them, even in parts that never meet, does not link.
+extern "C" {
+extern const int handoff_one_flavour_in_a_program;
+const int handoff_one_flavour_in_a_program = 1;
+}
+
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
 // The futex word is the state itself: a claim and the change a sleeper looks for are one store.

@@ -27,6 +27,13 @@ constexpr TimePoint beginning{std::chrono::hours(1000)};
 
 constexpr unsigned body_number = 1;
 
+// As many choices in a row may go to one thread while others could run.
+constexpr std::uint64_t longest_turn = 10'000;
+
+constexpr std::string_view not_the_same =
+    "the body depends on something besides its schedule: it began as in another run, and went on "
+    "differently";
+
 // A run whose threads no longer run, as another thread sees it to report on it.
 constinit thread_local Scheduler* reported = nullptr;
 
@@ -74,12 +81,11 @@ std::string SimThread::name() const {
   return number == body_number ? "body" : fmt::format("thread {}", number);
 }
 
-Scheduler::Scheduler(Strategy& strategy, std::uint64_t draws, const RunLimits& limits,
-                     bool keeps_events)
-    : strategy_(strategy),
+Scheduler::Scheduler(std::shared_ptr<Strategy> strategy, const RunLimits& limits, bool keeps_events)
+    : strategy_(std::move(strategy)),
       limits_(limits),
       keeps_events_(keeps_events),
-      draws_(draws),
+      draws_(strategy_->draws_seed()),
       now_(beginning) {}
 
 Scheduler::~Scheduler() = default;
@@ -129,12 +135,13 @@ void Scheduler::finish_run() {
 // -- Threads --------------------------------------------------------------------------------------
 
 std::shared_ptr<SimThread> Scheduler::start(std::move_only_function<void()> body) {
+  stop_here_if_dead();
   const auto number = static_cast<unsigned>(threads_.size() + 1);
   auto thread = std::make_shared<SimThread>(*this, number, std::move(body));
-  threads_.push_back(thread);
   carry(thread);
+  threads_.push_back(thread);
   ready_.push_back(thread.get());
-  strategy_.thread_started(number);
+  strategy_->thread_started(number);
   return thread;
 }
 
@@ -193,7 +200,7 @@ SimThread* Scheduler::run_thread(SimThread& thread) {
   } catch (...) {
     error = std::current_exception();
   }
-  if (is_dead_.load(std::memory_order_relaxed)) park_for_ever();
+  stop_here_if_dead();
   if (error) fail(fmt::format("{} threw: {}", thread.name(), text_of(error)));
   note(Event::Kind::other, "ends");
   thread.state = SimThread::State::finished;
@@ -217,18 +224,26 @@ void Scheduler::join(SimThread& thread) {
 
 SimThread& Scheduler::choose(SimThread& from) {
   while (ready_.empty()) let_time_pass();
-  const bool is_forced = from.state != SimThread::State::ready;
-  if (ready_.size() == 1 && !is_forced) return from;
+  const bool can_run = from.state == SimThread::State::ready;
+  if (ready_.size() == 1 && can_run) return from;
+  // One that looks at something over and over until another has changed it must let that one come.
+  const bool has_run_too_long = can_run && ++from.turn > longest_turn;
+  const bool is_forced = !can_run || has_run_too_long;
   std::vector<unsigned> numbers;
   numbers.reserve(ready_.size());
-  for (const SimThread* each : ready_) numbers.push_back(each->number);
+  for (const SimThread* each : ready_) {
+    if (!has_run_too_long || each != &from) numbers.push_back(each->number);
+  }
   std::ranges::sort(numbers);
-  const unsigned next =
-      strategy_.next(numbers, {.number = from.number, .step = from.steps, .can_go_on = !is_forced});
-  if (next != from.number) {
+  const unsigned next = strategy_->next(
+      numbers, {.number = from.number, .step = from.steps, .can_go_on = !is_forced});
+  if (next == Strategy::nobody) fail(std::string(not_the_same));
+  // Also one that waits and is the first to go on: another wait at the same step is another choice.
+  if (is_forced || next != from.number) {
     schedule_.changes.push_back(
         {.from = from.number, .step = from.steps, .to = next, .is_forced = is_forced});
   }
+  from.turn = next == from.number ? from.turn : 0;
   return *threads_[next - 1];
 }
 
@@ -242,7 +257,7 @@ void Scheduler::switch_to(SimThread& self, SimThread& next) {
 
 void Scheduler::point(const void* object, Access access, const std::source_location& where) {
   SimThread& self = *carried_here();
-  if (is_dead_.load(std::memory_order_relaxed)) park_for_ever();
+  stop_here_if_dead();
   if (self.uninterrupted > 0) return;
   if (!doom_.empty()) [[unlikely]]
     fail(doom_);
@@ -261,7 +276,7 @@ void Scheduler::point(const void* object, Access access, const std::source_locat
 
 bool Scheduler::block(const void* address, TimePoint deadline) {
   SimThread& self = *carried_here();
-  if (is_dead_.load(std::memory_order_relaxed)) park_for_ever();
+  stop_here_if_dead();
   if (deadline <= now_) return false;
   self.state = SimThread::State::blocked;
   self.address = address;
@@ -330,8 +345,10 @@ void Scheduler::do_faults(SimThread& self) {
 }
 
 std::uint64_t Scheduler::draw(std::uint64_t below) {
-  const auto chosen = strategy_.draw(below);
+  stop_here_if_dead();
+  const auto chosen = strategy_->draw(below);
   if (!chosen) return draws_.below(below);
+  if (*chosen >= std::max(below, std::uint64_t{1})) fail(std::string(not_the_same));
   schedule_.draws.push_back(*chosen);
   return *chosen;
 }
@@ -347,12 +364,17 @@ bool Scheduler::happens(double probability) {
 void Scheduler::fail(std::string why) {
   {
     const std::lock_guard lock(mutex_);
-    if (!failure_) failure_ = std::move(why);
+    // What was wrong first is why the rest is.
+    if (!failure_) failure_ = doom_.empty() ? std::move(why) : doom_;
     has_ended_ = true;
     is_dead_ = true;
   }
   ended_.notify_one();
   park_for_ever();
+}
+
+void Scheduler::stop_here_if_dead() {
+  if (is_dead_.load(std::memory_order_relaxed)) park_for_ever();
 }
 
 void Scheduler::fail_soon(std::string why) {
@@ -379,6 +401,7 @@ std::string Scheduler::who_is_blocked() const {
 void Scheduler::note(Event::Kind kind, std::string_view what, const void* object,
                      const std::source_location& where) {
   if (!keeps_events_) return;
+  stop_here_if_dead();
   const SimThread& self = *carried_here();
   events_.push_back({.kind = kind,
                      .step = steps_.load(),
@@ -405,6 +428,11 @@ void Scheduler::end_operation() {
 // -- The hooks of the library ---------------------------------------------------------------------
 
 bool is_simulated() { return carried_here() != nullptr; }
+
+bool waits_simulated() {
+  const SimThread* const self = carried_here();
+  return self != nullptr && self->uninterrupted == 0;
+}
 
 void point(const void* object, Access access, const std::source_location& where) {
   if (SimThread* const self = carried_here()) self->run.point(object, access, where);

@@ -44,6 +44,7 @@ class SimThread {
   TimePoint deadline = TimePoint::max();
   bool has_timed_out = false;
   std::uint64_t steps = 0;              // Its own points so far.
+  std::uint64_t turn = 0;               // How often in a row it went on though others could.
   std::uint64_t blocked_since = 0;      // The run's step.
   unsigned uninterrupted = 0;           // How deep.
   std::source_location at;              // Of its last point.
@@ -80,8 +81,8 @@ struct RunResult {
 
 class Scheduler {
  public:
-  // `draws`: the seed of everything drawn apart from who runs.
-  Scheduler(Strategy& strategy, std::uint64_t draws, const RunLimits& limits, bool keeps_events);
+  // A run that has failed keeps its strategy: a thread that was thought to be stuck may still come and ask.
+  Scheduler(std::shared_ptr<Strategy> strategy, const RunLimits& limits, bool keeps_events);
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
   ~Scheduler();
@@ -136,11 +137,12 @@ class Scheduler {
   void wake(SimThread& thread, bool has_timed_out);
   void do_faults(SimThread& self);
   [[noreturn]] void park_for_ever();
+  void stop_here_if_dead();
   std::optional<std::string> await_end();
   std::string who_is_blocked() const;
   std::string who_runs() const;
 
-  Strategy& strategy_;
+  const std::shared_ptr<Strategy> strategy_;
   const RunLimits limits_;
   const bool keeps_events_;
   Random draws_;

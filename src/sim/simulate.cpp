@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "handoff/detail/core/operation.hpp"
 #include "sim/carrier.hpp"
 #include "sim/scheduler.hpp"
 #include "sim/strategy.hpp"
@@ -29,16 +30,38 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t table_lines = 200;
 
-// What a failing run leaves behind is never freed, so there are not too many of them.
-constexpr int most_failing_tries = 100;
+// What a failing run leaves behind is never freed, its threads above all: there are not too many of them.
+constexpr std::size_t most_threads_left = 400;
 constexpr auto longest_shortening = 10s;
+constexpr unsigned most_depth = 1000;
 
 struct Outcome {
   std::optional<std::string> failure;
   RunResult result;
   Schedule schedule;
+  std::size_t threads = 0;
   std::string table;
 };
+
+// "shop.cpp:12" and more digits to come.
+bool is_in_line_number(std::string_view text) {
+  const auto before = text.find_last_not_of("0123456789");
+  return before != text.npos && before + 1 < text.size() && text[before] == ':';
+}
+
+// Its first line without numbers, but for lines of the source: two deadlocks at different steps are the same failure.
+std::string kind_of(std::string_view failure) {
+  std::string kind;
+  for (const char each : failure.substr(0, failure.find('\n'))) {
+    const bool is_digit = each >= '0' && each <= '9';
+    if (!is_digit || kind.ends_with(':') || (!kind.empty() && is_in_line_number(kind)))
+      kind += each;
+  }
+  return kind;
+}
+bool is_same(std::string_view one, std::string_view other) {
+  return kind_of(one) == kind_of(other);
+}
 
 class Simulation {
  public:
@@ -48,13 +71,13 @@ class Simulation {
                 .patience = options.patience,
                 .faults = options.faults} {}
 
-  Outcome run(detail::sim::Strategy& strategy, bool keeps_events = false) {
-    auto scheduler =
-        std::make_unique<Scheduler>(strategy, strategy.draws_seed(), limits_, keeps_events);
+  Outcome run(const std::shared_ptr<detail::sim::Strategy>& strategy, bool keeps_events = false) {
+    auto scheduler = std::make_unique<Scheduler>(strategy, limits_, keeps_events);
     Outcome outcome;
     outcome.result = scheduler->run(body_);
     outcome.failure = outcome.result.failure;
     outcome.schedule = scheduler->schedule();
+    outcome.threads = scheduler->threads().size();
     if (keeps_events) outcome.table = table_of(*scheduler, table_lines);
     // The threads of a run that failed still stand in it.
     if (outcome.failure) static_cast<void>(scheduler.release());
@@ -62,18 +85,18 @@ class Simulation {
   }
 
   Outcome replay(const Schedule& schedule, std::uint64_t draws_seed, bool keeps_events = false) {
-    const auto strategy = replay_strategy(schedule, draws_seed);
+    const std::shared_ptr<detail::sim::Strategy> strategy = replay_strategy(schedule, draws_seed);
     static_cast<void>(strategy->begin_run());
-    return run(*strategy, keeps_events);
+    return run(strategy, keeps_events);
   }
 
   // Leaves out changes of threads that were not forced, many at once and then fewer, as long as it fails the same way.
   Schedule shorten(Schedule schedule, std::uint64_t draws_seed, const std::string& failure) {
     const auto end = std::chrono::steady_clock::now() + longest_shortening;
-    int failing_tries = 0;
+    std::size_t threads_left = 0;
     for (std::size_t chunk = schedule.changes.size(); chunk > 0; chunk /= 2) {
       for (std::size_t from = 0; from < schedule.changes.size();) {
-        if (failing_tries == most_failing_tries || std::chrono::steady_clock::now() > end)
+        if (threads_left >= most_threads_left || std::chrono::steady_clock::now() > end)
           return schedule;
         Schedule without = leave_out(schedule, from, chunk);
         if (without.changes.size() == schedule.changes.size()) {
@@ -81,8 +104,8 @@ class Simulation {
           continue;
         }
         Outcome outcome = replay(without, draws_seed);
-        const bool fails = outcome.failure && kind_of(*outcome.failure) == kind_of(failure);
-        if (outcome.failure) ++failing_tries;
+        const bool fails = outcome.failure && is_same(*outcome.failure, failure);
+        if (outcome.failure) threads_left += outcome.threads;
         if (fails && outcome.schedule.changes.size() < schedule.changes.size()) {
           schedule =
               std::move(outcome.schedule);  // As it went, which may differ from what was asked.
@@ -95,10 +118,6 @@ class Simulation {
   }
 
  private:
-  // Its first line, up to the first number: two deadlocks at different steps are the same failure.
-  static std::string_view kind_of(std::string_view failure) {
-    return failure.substr(0, failure.find_first_of("0123456789\n"));
-  }
   static Schedule leave_out(const Schedule& schedule, std::size_t from, std::size_t count) {
     Schedule without{.changes = {}, .draws = schedule.draws};
     for (std::size_t i = 0; i < schedule.changes.size(); ++i) {
@@ -146,6 +165,33 @@ class Progress {
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + 1s;
 };
 
+void refuse(const char* what, const std::string& got, const char* allowed) {
+  throw std::invalid_argument(fmt::format("simulate: {} is {}; it must be {}", what, got, allowed));
+}
+
+void refuse_nonsense(const SimulateOptions& options) {
+  if (options.runs == 0) refuse("runs", "0", "1 or more");
+  if (options.max_steps == 0) refuse("max_steps", "0", "1 or more");
+  if (options.patience <= Duration::zero()) {
+    refuse("patience", fmt::format("{} ns", options.patience.count()), "more than nothing");
+  }
+  const Strategy& strategy = options.strategy;
+  if (strategy.kind == Strategy::Kind::pct &&
+      (strategy.depth == 0 || strategy.depth > most_depth)) {
+    refuse("the depth of pct", std::to_string(strategy.depth), "from 1 to 1000");
+  }
+  const Faults& faults = options.faults;
+  for (const auto& [name, probability] : {std::pair{"faults.spurious_wake", faults.spurious_wake},
+                                          {"faults.weak_failure", faults.weak_failure},
+                                          {"faults.slow_thread", faults.slow_thread},
+                                          {"faults.clock_jump", faults.clock_jump},
+                                          {"faults.refusal", faults.refusal}}) {
+    if (!(probability >= 0 && probability <= 1)) {
+      refuse(name, fmt::format("{}", probability), "a probability, from 0 to 1");
+    }
+  }
+}
+
 // FNV-1a, number by number, on top of what came before.
 std::uint64_t digest_of(const Schedule& schedule, std::uint64_t before) {
   std::uint64_t digest = before == 0 ? 0xcbf29ce484222325ULL : before;
@@ -184,44 +230,53 @@ std::optional<std::uint64_t> seed_asked_for() {
 
 [[noreturn]] void report(Simulation& simulation, Outcome outcome, std::uint64_t seed,
                          std::uint64_t runs, const SimulateOptions& options) {
-  const std::size_t length = outcome.schedule.changes.size();
+  const std::size_t length = outcome.schedule.real_changes();
   Schedule schedule = outcome.schedule;
   if (options.shorten) schedule = simulation.shorten(schedule, seed, *outcome.failure);
   Outcome shown = simulation.replay(schedule, seed, true);
+  const bool is_shown = shown.failure && is_same(*shown.failure, *outcome.failure);
+  const std::string& what = is_shown ? *shown.failure : *outcome.failure;
   std::string text;
-  if (!shown.failure) {
+  if (!is_shown) {
     text = fmt::format(
         "{}\n\nfound in run {}, but not when it was repeated: the body depends on something "
         "besides its schedule\n",
-        *outcome.failure, runs);
+        what, runs);
   } else {
     text = fmt::format(
-        "{}\n\nfound in run {}, seed {}; {} changes of threads, {} after shortening\n\n{}\n",
-        *shown.failure, runs, seed, length, schedule.changes.size(), shown.table);
+        "{}\n\nfound in run {}, seed {}; {} changes of threads{}\n\n{}\n", what, runs, seed, length,
+        options.shorten ? fmt::format(", {} after shortening", schedule.real_changes())
+                        : std::string(),
+        shown.table);
   }
   if (options.strategy.kind != Strategy::Kind::exhaustive) {
     text += fmt::format("again:      HANDOFF_SEED={}\n", seed);
   }
-  text += fmt::format("shortened:  HANDOFF_SEED={} HANDOFF_SCHEDULE={}\n", seed, to_text(schedule));
-  throw SimulationFailed(text, {.what = shown.failure.value_or(*outcome.failure),
-                                .seed = seed,
-                                .runs = runs,
-                                .schedule = to_text(schedule)});
+  text += fmt::format("{}:  HANDOFF_SEED={} HANDOFF_SCHEDULE='{}'\n",
+                      options.shorten ? "shortened" : "schedule ", seed, to_text(schedule));
+  throw SimulationFailed(text,
+                         {.what = what, .seed = seed, .runs = runs, .schedule = to_text(schedule)});
 }
 
 }  // namespace
 
 Simulated simulate(const SimulateOptions& options, const std::function<void()>& body) {
   if (is_simulated()) throw std::logic_error("simulate() was called inside a simulation");
+  refuse_nonsense(options);
   Simulation simulation(options, body);
   const auto seed_asked = seed_asked_for();
   if (const char* const text = std::getenv("HANDOFF_SCHEDULE"); text != nullptr && *text != '\0') {
     const std::uint64_t seed = seed_asked.value_or(options.first_seed);
-    Outcome outcome = simulation.replay(schedule_from(text), seed, true);
+    const Schedule asked = schedule_from(text);
+    Outcome outcome = simulation.replay(asked, seed, true);
     if (outcome.failure) {
       throw SimulationFailed(fmt::format("{}\n\n{}", *outcome.failure, outcome.table),
                              {.what = *outcome.failure, .seed = seed, .runs = 1, .schedule = text});
     }
+    fmt::print(
+        stderr,
+        "HANDOFF_SCHEDULE: the run did not fail; {} of its {} changes of threads were used\n",
+        std::min(outcome.schedule.real_changes(), asked.real_changes()), asked.real_changes());
     return {.runs = 1, .steps = outcome.result.steps, .switches = outcome.result.switches};
   }
   SimulateOptions chosen = options;
@@ -229,12 +284,12 @@ Simulated simulate(const SimulateOptions& options, const std::function<void()>& 
     chosen.first_seed = *seed_asked;
     chosen.runs = 1;
   }
-  const auto strategy = strategy_of(chosen);
+  const std::shared_ptr<detail::sim::Strategy> strategy = strategy_of(chosen);
   Simulated done;
   Progress progress(chosen.runs);
   while (strategy->begin_run()) {
     ++schedules;
-    Outcome outcome = simulation.run(*strategy);
+    Outcome outcome = simulation.run(strategy);
     progress.show(++done.runs);
     done.steps += outcome.result.steps;
     done.switches += outcome.result.switches;
@@ -243,7 +298,7 @@ Simulated simulate(const SimulateOptions& options, const std::function<void()>& 
       report(simulation, std::move(outcome), strategy->draws_seed(), done.runs, chosen);
     }
   }
-  done.is_complete = chosen.strategy.kind == Strategy::Kind::exhaustive && done.runs < chosen.runs;
+  done.is_complete = chosen.strategy.kind == Strategy::Kind::exhaustive && strategy->was_all();
   return done;
 }
 
@@ -268,7 +323,10 @@ std::uint64_t schedules_so_far() { return schedules; }
 
 void pause(Duration time) {
   SimThread* const self = &this_thread("pause()");
-  const TimePoint end = self->run.now() + time;
+  const Operation here(fmt::format("{} us", time / 1us), "pause");
+  self->run.point(self, Access::other, std::source_location::current());
+  const TimePoint start = self->run.now();
+  const TimePoint end = time > TimePoint::max() - start ? TimePoint::max() : start + time;
   while (self->run.block(self, end)) {
   }
 }

@@ -131,7 +131,7 @@ class PctStrategy final : public Seeded {
  private:
   void begin() override {
     // How long the run will be is not known, and what earlier runs say must not matter: the same seed, the same run.
-    constexpr std::uint64_t lengths[] = {32, 128, 512, 2'048};
+    constexpr std::uint64_t lengths[] = {32, 128, 512, 2'048, 8'192, 65'536};
     const std::uint64_t length = lengths[random().below(std::size(lengths))];
     step_ = 0;
     lowest_ = 0;
@@ -170,7 +170,9 @@ class ExhaustiveStrategy final : public Strategy {
     for (const unsigned each : ready) {
       if (each != from.number) answers.push_back(each);
     }
-    const auto chosen = static_cast<unsigned>(answer(std::move(answers)));
+    const std::uint64_t found = answer(std::move(answers));
+    if (found == no_answer) return nobody;
+    const auto chosen = static_cast<unsigned>(found);
     if (from.can_go_on && chosen != from.number) ++preemptions_;
     return chosen;
   }
@@ -182,9 +184,14 @@ class ExhaustiveStrategy final : public Strategy {
   }
 
   std::uint64_t draws_seed() const override { return 0; }
+  bool was_all() const override {
+    return std::ranges::all_of(
+        path_, [](const Choice& each) { return each.given + 1 >= each.answers.size(); });
+  }
 
  private:
   static constexpr std::uint64_t most_drawn = 4;
+  static constexpr std::uint64_t no_answer = UINT64_MAX;
   struct Choice {
     std::vector<std::uint64_t> answers;
     std::size_t given = 0;
@@ -194,6 +201,8 @@ class ExhaustiveStrategy final : public Strategy {
     if (answers.size() == 1) return answers.front();
     if (depth_ == path_.size()) path_.push_back({.answers = std::move(answers)});
     const Choice& choice = path_[depth_++];
+    // It went another way than before, by the same choices.
+    if (!answers.empty() && answers != choice.answers) return no_answer;
     return choice.answers[choice.given];
   }
 

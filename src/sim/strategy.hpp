@@ -1,6 +1,7 @@
 // Who runs next.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -46,6 +47,12 @@ struct Change {
 struct Schedule {
   std::vector<Change> changes;
   std::vector<std::uint64_t> draws;  // What was chosen apart from threads, and not by chance.
+
+  // Without those who waited and were the first to go on.
+  std::size_t real_changes() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(changes, [](const Change& each) { return each.from != each.to; }));
+  }
 };
 
 std::string to_text(const Schedule& schedule);
@@ -63,11 +70,14 @@ class Strategy {
     std::uint64_t step;  // Its own.
     bool can_go_on;
   };
-  // Who goes on: one of `ready`, by number, lowest first.
+  // Who goes on: one of `ready`, by number, lowest first. Nobody if this run, which began as others did, has come to another choice.
+  static constexpr unsigned nobody = 0;
   virtual unsigned next(std::span<const unsigned> ready, const From& from) = 0;
   // A choice that is none of threads, from 0 to `below` - 1; nothing if that is left to chance.
   virtual std::optional<std::uint64_t> draw(std::uint64_t) { return std::nullopt; }
   virtual void thread_started(unsigned) {}
+  // There is no other run than those that have begun.
+  virtual bool was_all() const { return false; }
   // What the draws of this run begin with.
   virtual std::uint64_t draws_seed() const = 0;
 };

@@ -96,13 +96,21 @@ void in_a_pool() {
 TEST(Digest, IsWritten) {
   const char* const path = std::getenv("HANDOFF_DIGESTS");
   std::ofstream file(path == nullptr ? "/dev/null" : path);
+  const testing::Faults faults{.spurious_wake = 0.01,
+                               .weak_failure = 0.05,
+                               .slow_thread = 0.01,
+                               .clock_jump = 0.1,
+                               .refusal = 0.1};
   const auto write = [&](const char* what, void (*body)()) {
-    for (const auto& [strategy, name] : {std::pair{testing::random, "random"}, {pct(3), "pct"}}) {
-      const auto first = simulate({.runs = 100, .strategy = strategy}, body);
-      const auto again = simulate({.runs = 100, .strategy = strategy}, body);
-      EXPECT_EQ(first.digest, again.digest) << what << ", " << name;
-      file << what << ' ' << name << ' ' << first.steps << " steps " << first.digest << '\n';
-    }
+    const auto write_one = [&](const char* how, const testing::SimulateOptions& options) {
+      const auto first = simulate(options, body);
+      EXPECT_EQ(first.digest, simulate(options, body).digest) << what << ", " << how;
+      file << what << ' ' << how << ' ' << first.steps << " steps " << first.digest << '\n';
+    };
+    write_one("random", {.runs = 60});
+    write_one("pct", {.runs = 60, .strategy = pct(3)});
+    write_one("exhaustive", {.runs = 60, .strategy = testing::exhaustive(1)});
+    write_one("faults", {.runs = 60, .faults = faults});
   };
   write("BlockingQueue", at_a_queue<BlockingQueue<int>>);
   write("PriorityBlockingQueue", at_a_queue<PriorityBlockingQueue<int>>);

@@ -7,6 +7,7 @@
 #include <stop_token>
 
 #include "handoff/channel.hpp"
+#include "handoff/detail/core/futex.hpp"
 #include "handoff/event.hpp"
 #include "handoff/mutex.hpp"
 #include "handoff/pool.hpp"
@@ -77,6 +78,45 @@ TEST(Faults, APoolThatRejectsDoesSoOnRequest) {
     WorkerPool pool{{.workers = 1, .capacity = 4, .when_full = WhenFull::reject}};
     check(pool.post([] {}) == std::unexpected(Refusal::full), "accepted");
   });
+}
+
+TEST(Faults, AThreadWakesForNoReasonOnRequest) {
+  const auto wakes_of = [](double probability) {
+    int wakes = 0;
+    simulate({.runs = 20, .faults = {.spurious_wake = probability}}, [&] {
+      detail::atomic<std::uint32_t> word{0};
+      Thread sleeper([&] {
+        while (word.load() == 0) wakes += detail::futex_wait(word, 0, TimePoint::max()) ? 1 : 0;
+      });
+      for (int i = 0; i < 200; ++i) static_cast<void>(word.load());
+      word.store(1);
+      detail::futex_wake_one(&word);
+    });
+    return wakes;
+  };
+  EXPECT_LE(wakes_of(0), 20);  // Once a run, by the one that is meant to wake it.
+  EXPECT_GT(wakes_of(0.5), 60);
+}
+
+TEST(Faults, AWeakExchangeFailsForNoReasonOnRequest) {
+  const auto failures_of = [](double probability) {
+    int failures = 0;
+    simulate({.runs = 1, .faults = {.weak_failure = probability}}, [&] {
+      detail::atomic<int> word{0};
+      for (int i = 0; i < 100; ++i) {
+        int seen = i;
+        if (!word.compare_exchange_weak(seen, i + 1)) {
+          check(seen == i, "it failed and saw something else");
+          ++failures;
+          word.store(i + 1);
+        }
+      }
+    });
+    return failures;
+  };
+  EXPECT_EQ(failures_of(0), 0);
+  EXPECT_GT(failures_of(0.5), 20);
+  EXPECT_EQ(failures_of(1), 100);
 }
 
 // By virtual time nothing passes while threads run; with slow threads it does.

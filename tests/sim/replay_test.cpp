@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <stdexcept>
@@ -95,6 +97,47 @@ TEST(Replay, TheShortenedScheduleFailsTheSameWay) {
   const auto again = find({.runs = 5'000}, lock_in_both_orders);
   ASSERT_TRUE(again);
   EXPECT_EQ(again->what, found->what);
+}
+
+// As it is printed, and as a shell takes it.
+TEST(Replay, WhatIsPrintedCanBePastedIntoAShell) {
+  std::string report;
+  const auto found = find({.runs = 5'000}, lock_in_both_orders, &report);
+  ASSERT_TRUE(found);
+  const auto begin = report.find("HANDOFF_SEED=", report.find("shortened:"));
+  ASSERT_NE(begin, std::string::npos);
+  const std::string line = report.substr(begin, report.find('\n', begin) - begin);
+  const std::string command = line + " sh -c 'printf %s \"$HANDOFF_SCHEDULE\"'";
+  FILE* const shell = popen(command.c_str(), "r");
+  ASSERT_NE(shell, nullptr);
+  std::array<char, 4096> output{};
+  const std::size_t length = std::fread(output.data(), 1, output.size(), shell);
+  EXPECT_EQ(pclose(shell), 0);
+  EXPECT_EQ(std::string(output.data(), length), found->schedule);
+}
+
+// Several waits at the same step: which of them is meant must be clear.
+TEST(Replay, WaitsAtOneStepAreToldApart) {
+  const auto body = [] {
+    static int order = 0;
+    order = 0;
+    std::vector<Thread> threads;
+    for (int i = 1; i <= 3; ++i) {
+      threads.emplace_back([i] {
+        for (int round = 0; round < 3; ++round) {
+          testing::pause(std::chrono::milliseconds(1));
+          order = (order * 4 + i) % 1'000'003;
+        }
+      });
+    }
+    threads.clear();
+    check(order % 7 != 0, "an order that fails");
+  };
+  for (std::uint64_t seed = 1; seed <= 200; seed += 20) {
+    std::string report;
+    if (!find({.runs = 100, .first_seed = seed}, body, &report)) continue;
+    EXPECT_THAT(report, ::testing::Not(HasSubstr("not when it was repeated")));
+  }
 }
 
 TEST(Replay, AShortenedDeadlockNeedsFewChanges) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 
 #include "handoff/queue.hpp"
 #include "handoff/testing/gtest.hpp"
@@ -50,7 +51,7 @@ TEST(Report, NamesOperationsPrimitivesAndThreads) {
   EXPECT_THAT(report, HasSubstr("take: waits"));
   EXPECT_THAT(report, HasSubstr("join thread 2"));
   EXPECT_THAT(report, ContainsRegex("again: +HANDOFF_SEED=[0-9]+\n"));
-  EXPECT_THAT(report, ContainsRegex("shortened: +HANDOFF_SEED=[0-9]+ HANDOFF_SCHEDULE=[0-9]"));
+  EXPECT_THAT(report, ContainsRegex("shortened: +HANDOFF_SEED=[0-9]+ HANDOFF_SCHEDULE='[0-9]"));
 }
 
 TEST(Report, ShowsWhoUsedAVariable) {
@@ -105,11 +106,41 @@ TEST(SimulateTest, FailsOnlyInTheOrdersInWhichItDoes) {
 }
 
 TEST(SimulateTest, AnAssertionEndsTheFunctionItIsIn) {
+  static bool went_on = false;
   const auto body = [] {
-    ASSERT_TRUE(false) << "here";
-    ADD_FAILURE() << "not there";
+    ASSERT_TRUE(false) << "it ends here";
+    went_on = true;
   };
-  EXPECT_NONFATAL_FAILURE({ simulate_test({.runs = 10}, body); }, "here");
+  EXPECT_NONFATAL_FAILURE({ simulate_test({.runs = 10}, body); }, "it ends here");
+  EXPECT_FALSE(went_on);
+}
+
+// The expectation is why the rest fails, and so it is what is told.
+TEST(SimulateTest, WhatFailedFirstIsToldAndNotWhatItCaused) {
+  static std::uint64_t seed = 0;
+  for (seed = 1; seed <= 40; ++seed) {
+    EXPECT_NONFATAL_FAILURE(
+        {
+          simulate_test({.runs = 1, .first_seed = seed, .shorten = false}, [] {
+            BlockingQueue<int> orders{{.capacity = 1, .name = "orders"}};
+            Thread producer([&] {
+              ASSERT_TRUE(false) << "no order today";
+              static_cast<void>(orders.put(1));
+            });
+            static_cast<void>(orders.take());
+          });
+        },
+        "no order today");
+  }
+}
+
+TEST(SimulateTest, AnExpectationThatFailsInARealThreadFailsTheTestToo) {
+  EXPECT_NONFATAL_FAILURE(
+      {
+        simulate_test({.runs = 2},
+                      [] { std::jthread real([] { EXPECT_EQ(2, 1) << "outside of it all"; }); });
+      },
+      "outside of it all");
 }
 
 TEST(SimulateTest, PassesIfAllRunsDo) {
@@ -121,10 +152,18 @@ TEST(SimulateTest, PassesIfAllRunsDo) {
   EXPECT_EQ(done.runs, 100U);
 }
 
-// Afterwards GoogleTest works as ever.
+// Afterwards GoogleTest works as ever, for all threads.
 TEST(SimulateTest, LeavesGoogleTestAsItWas) {
   EXPECT_NONFATAL_FAILURE({ simulate_test({.runs = 1}, expect_that_two_is_one); }, "as it had");
-  EXPECT_NONFATAL_FAILURE({ ADD_FAILURE() << "an ordinary one"; }, "an ordinary one");
+  ::testing::TestPartResultArray seen;
+  {
+    const ::testing::ScopedFakeTestPartResultReporter all(
+        ::testing::ScopedFakeTestPartResultReporter::INTERCEPT_ALL_THREADS, &seen);
+    simulate_test({.runs = 1}, [] {});
+    std::jthread real([] { ADD_FAILURE() << "an ordinary one"; });
+  }
+  ASSERT_EQ(seen.size(), 1);
+  EXPECT_THAT(seen.GetTestPartResult(0).message(), HasSubstr("an ordinary one"));
 }
 
 }  // namespace

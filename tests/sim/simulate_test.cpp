@@ -6,8 +6,10 @@
 
 #include <chrono>
 #include <future>
+#include <limits>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "handoff/event.hpp"
 #include "handoff/log.hpp"
@@ -27,6 +29,7 @@ using testing::check;
 using testing::exhaustive;
 using testing::pct;
 using testing::simulate;
+using testing::SimulateOptions;
 using testing::Var;
 
 // -- Finding --------------------------------------------------------------------------------------
@@ -111,20 +114,94 @@ TEST(Simulate, ReportsOneThatGoesRoundInCircles) {
   EXPECT_THAT(found->what, HasSubstr("more than 10000 steps"));
 }
 
-// The promise is kept at the end of the test: then the thread goes on, finds that the run is over, and waits for ever.
+// What it waits for comes at the end of the test: then the thread goes on, finds that the run is over, and waits for ever. It never ends, so what
+// it looks at must not either.
 TEST(Simulate, ReportsAThreadThatWaitsForSomethingElse) {
-  std::promise<void> outside;
-  const auto until = outside.get_future().share();
-  const auto found = find({.runs = 10, .patience = 300ms, .shorten = false}, [&] {
-    Thread stuck([&] {
+  static auto* const outside = new std::promise<void>;
+  static auto* const until = new std::shared_future<void>(outside->get_future());
+  const auto found = find({.runs = 10, .patience = 300ms, .shorten = false}, [] {
+    Thread stuck([] {
       name_this_thread("the stuck one");
-      until.wait();
+      until->wait();
+      Thread too_late([] {});
     });
   });
-  outside.set_value();
+  outside->set_value();
   ASSERT_TRUE(found);
   EXPECT_THAT(found->what, HasSubstr("the stuck one"));
   EXPECT_THAT(found->what, HasSubstr("has not come back to Handoff for 0.3 s"));
+}
+
+TEST(Simulate, ReportsAThreadOfAnotherRunAsLeftAlive) {
+  Thread outer;
+  const auto found =
+      find({.runs = 2, .shorten = false}, [&] { outer = Thread([] { testing::pause(1h); }); });
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->what, HasSubstr("left alive: thread 2"));
+}
+
+// Correct, if whoever is looked for gets its turn at all.
+TEST(Simulate, OneThatLooksOverAndOverLetsTheOthersCome) {
+  for (const auto strategy : {testing::random, pct(3), exhaustive(1)}) {
+    EXPECT_FALSE(find({.runs = 20, .strategy = strategy}, [] {
+      Event event;
+      Thread other([&] { event.set(); });
+      while (!event.is_set()) {
+      }
+    }));
+  }
+}
+
+TEST(Simulate, OneThatPausesForEverGoesRoundInCircles) {
+  const auto found = find({.runs = 1, .max_steps = 1'000, .shorten = false}, [] {
+    while (true) testing::pause(1ms);
+  });
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->what, HasSubstr("more than 1000 steps"));
+}
+
+TEST(Simulate, ABodyThatChangesIsNoticed) {
+  const auto body = [] {
+    static int calls = 0;
+    std::vector<Thread> threads;
+    for (int i = ++calls % 2 == 0 ? 3 : 1; i > 0; --i) threads.emplace_back([] {});
+  };
+  const auto found = find({.runs = 100, .strategy = exhaustive(2), .shorten = false}, body);
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->what, HasSubstr("depends on something besides its schedule"));
+}
+
+TEST(Simulate, ExhaustiveKnowsThatItWasAll) {
+  const auto body = [] { Thread other([] {}); };
+  const auto all = simulate({.runs = 1'000, .strategy = exhaustive(1)}, body);
+  ASSERT_TRUE(all.is_complete);
+  EXPECT_TRUE(simulate({.runs = all.runs, .strategy = exhaustive(1)}, body).is_complete);
+  EXPECT_FALSE(simulate({.runs = all.runs - 1, .strategy = exhaustive(1)}, body).is_complete);
+  EXPECT_FALSE(simulate({.runs = 10}, body).is_complete);
+}
+
+TEST(Simulate, RefusesOptionsThatMakeNoSense) {
+  const auto expect_refused = [](const SimulateOptions& options, const char* says) {
+    try {
+      simulate(options, [] {});
+      ADD_FAILURE() << says << " was taken";
+    } catch (const std::invalid_argument& error) {
+      EXPECT_THAT(error.what(), HasSubstr(says));
+    }
+  };
+  expect_refused({.runs = 0}, "runs is 0; it must be 1 or more");
+  expect_refused({.max_steps = 0}, "max_steps is 0");
+  expect_refused({.patience = 0s}, "patience is 0 ns");
+  expect_refused({.patience = -1s}, "patience is -1000000000 ns");
+  expect_refused({.strategy = pct(0)}, "the depth of pct is 0; it must be from 1 to 1000");
+  expect_refused({.strategy = pct(1'001)}, "the depth of pct is 1001");
+  expect_refused({.faults = {.spurious_wake = -0.1}}, "faults.spurious_wake is -0.1");
+  expect_refused({.faults = {.weak_failure = 1.5}}, "faults.weak_failure is 1.5");
+  expect_refused({.faults = {.slow_thread = 2}}, "faults.slow_thread is 2");
+  expect_refused({.faults = {.clock_jump = std::numeric_limits<double>::infinity()}},
+                 "faults.clock_jump is inf");
+  expect_refused({.faults = {.refusal = std::numeric_limits<double>::quiet_NaN()}},
+                 "faults.refusal is nan");
 }
 
 TEST(Simulate, RefusesToBeCalledInASimulation) {
@@ -156,6 +233,12 @@ TEST(Simulate, ARunThatFailsLeavesNothingLockedForTheNext) {
         });
     ASSERT_TRUE(found);
   }
+}
+
+TEST(Simulate, APauseWithoutEndIsADeadlock) {
+  const auto found = find({.runs = 1, .shorten = false}, [] { testing::pause(Duration::max()); });
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->what, HasSubstr("deadlock"));
 }
 
 // -- Time -----------------------------------------------------------------------------------------

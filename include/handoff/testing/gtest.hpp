@@ -15,9 +15,11 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <mutex>
 #include <sstream>
-#include <utility>
+#include <string>
 
+#include "handoff/detail/core/simulation.hpp"
 #include "handoff/testing/simulate.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR {
@@ -35,11 +37,20 @@ class FailureWatch final : public ::testing::ScopedFakeTestPartResultReporter {
       text << result.file_name() << ':' << result.line_number() << ": ";
     }
     text << result.message();
-    testing::fail_soon(text.str());
+    if (sim::is_simulated()) return testing::fail_soon(text.str());
+    const std::lock_guard lock(mutex_);
+    elsewhere_ += text.str() + '\n';
+  }
+  // What failed in threads that are not simulated.
+  std::string elsewhere() const {
+    const std::lock_guard lock(mutex_);
+    return elsewhere_;
   }
 
  private:
   ::testing::TestPartResultArray seen_;
+  mutable std::mutex mutex_;
+  std::string elsewhere_;
 };
 
 }  // namespace detail
@@ -48,14 +59,18 @@ namespace testing {
 
 inline Simulated simulate_test(const SimulateOptions& options, const std::function<void()>& body) {
   std::string report;
-  try {
+  Simulated done;
+  {
     const detail::FailureWatch watch;
-    return simulate(options, body);
-  } catch (const SimulationFailed& failed) {
-    report = failed.what();
+    try {
+      done = simulate(options, body);
+    } catch (const SimulationFailed& failed) {
+      report = failed.what();
+    }
+    report += watch.elsewhere();
   }
-  ADD_FAILURE() << report;
-  return {};
+  if (!report.empty()) ADD_FAILURE() << report;
+  return done;
 }
 
 }  // namespace testing

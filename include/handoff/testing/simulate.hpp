@@ -19,10 +19,11 @@
 // and throws SimulationFailed, with a table of what happened. To see it again:
 //
 //   HANDOFF_SEED=4711 ./my_tests            the run with that seed, and no other
-//   HANDOFF_SEED=4711 HANDOFF_SCHEDULE=1@12>2,... ./my_tests    the shortened one, as printed
+//   HANDOFF_SEED=4711 HANDOFF_SCHEDULE='1@12>2,...' ./my_tests    the shortened one, as printed
 //   HANDOFF_TABLE=all ...                   and every step of it in the table
 //
-// What is not simulated: threads made otherwise, and waits outside of Handoff (std::mutex, sleeping, I/O). A thread that waits so has
+// What is not simulated: code that is compiled for the other flavour (compile what is tested for this one, too), threads made otherwise, and waits
+// outside of Handoff (std::mutex, sleeping, I/O). A thread_local is the OS thread's, which later runs use again. A thread that waits so has
 // the only permission to run; after `patience` of real time the run fails, and its name is told. Plain data that threads share without a
 // lock is seen to race if it is a Var (testing/var.hpp). Memory is sequentially consistent: bugs of weaker orders are for ThreadSanitizer.
 #pragma once
@@ -46,22 +47,21 @@
 namespace handoff::inline HANDOFF_FLAVOUR::testing {
 
 // How the next thread is chosen.
-class Strategy {
- public:
+struct Strategy {
   enum class Kind : std::uint8_t { random, pct, exhaustive };
   Kind kind = Kind::random;
   unsigned depth = 0;  // pct: of the bugs it looks for. exhaustive: the most preemptions in a run.
 };
 // Now and then, at random. The default.
 inline constexpr Strategy random{};
-// By priorities that change `depth` - 1 times in a run: finds bugs that need so many unlucky moments with a known probability.
+// By priorities that change `depth` - 1 times in a run, early or late: good for bugs that need a few unlucky moments far apart. From 1 to 1000.
 constexpr Strategy pct(unsigned depth) { return {.kind = Strategy::Kind::pct, .depth = depth}; }
 // All orders in which a thread that could go on is interrupted at most `preemptions` times. For small bodies.
 constexpr Strategy exhaustive(unsigned preemptions) {
   return {.kind = Strategy::Kind::exhaustive, .depth = preemptions};
 }
 
-// What may go wrong by chance, each with this probability whenever it can.
+// What may go wrong by chance, each with this probability, from 0 to 1, whenever it can.
 struct Faults {
   double spurious_wake = 0;  // A thread that waits wakes up for no reason.
   double weak_failure = 0;   // A weak compare-and-swap fails for no reason.
@@ -106,7 +106,7 @@ class SimulationFailed : public std::runtime_error {
   FoundFailure found_;
 };
 
-// Throws SimulationFailed. The body is called once a run, and must be the same each time: what it needs it makes itself.
+// Throws SimulationFailed, and std::invalid_argument if an option makes no sense. The body is called once a run, and must be the same each time: what it needs it makes itself.
 Simulated simulate(const SimulateOptions& options, const std::function<void()>& body);
 
 // How many runs all calls of simulate() in this process have begun; repeated and shortened ones do not count.

@@ -19,6 +19,8 @@ enum class Access : std::uint8_t { load, store, change, other };
 
 // Whether the calling thread is simulated.
 bool is_simulated();
+// Whether it waits by the simulator's means. Not while it is Uninterrupted: the locks it takes then are shared with threads that are not simulated.
+bool waits_simulated();
 
 // Another thread may run before this access.
 void point(const void* object, Access access,
