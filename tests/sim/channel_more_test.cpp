@@ -2,9 +2,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <stop_token>
 #include <vector>
 
 #include "handoff/channel.hpp"
+#include "handoff/queue.hpp"
 #include "handoff/select.hpp"
 #include "handoff/testing/simulate.hpp"
 #include "handoff/thread.hpp"
@@ -127,6 +129,76 @@ TEST(SimulatedSelect, ATimerLosesNoItem) {
     threads.clear();
     ledger.check();
   });
+}
+
+// A stop that comes while one stands in line already, and is not asleep yet: it may have been served by then.
+TEST(SimulatedChannel, AStopAtAnyStepLosesNothing) {
+  for (const std::size_t capacity : {0U, 1U}) {
+    simulate({.runs = runs / 2}, [=] {
+      Ledger ledger(4);
+      Channel<int> channel{{.capacity = capacity, .name = "channel"}};
+      const std::stop_token stop = testing::sudden_stop();
+      std::vector<Thread> threads;
+      for (int sender = 0; sender < 2; ++sender) {
+        threads.emplace_back([&, sender] {
+          for (int item = sender * 2; item < sender * 2 + 2; ++item) {
+            if (channel.send(int{item}, {.stop = stop})) ledger.accepted(item);
+          }
+        });
+      }
+      threads.emplace_back([&] {
+        while (const auto item = channel.receive({.stop = stop})) ledger.delivered(*item);
+      });
+      threads.clear();
+      channel.close();
+      while (const auto item = channel.try_receive()) ledger.delivered(*item);
+      ledger.check();
+    });
+  }
+}
+
+TEST(SimulatedSelect, AStopAtAnyStepLosesNothing) {
+  simulate({.runs = runs}, [] {
+    Ledger ledger(2);
+    Channel<int> left{{.name = "left"}};
+    Channel<int> right{{.name = "right"}};
+    const std::stop_token stop = testing::sudden_stop();
+    std::vector<Thread> threads;
+    threads.emplace_back([&] {
+      if (left.send(0, {.stop = stop})) ledger.accepted(0);
+    });
+    threads.emplace_back([&] {
+      if (right.send(1, {.stop = stop})) ledger.accepted(1);
+    });
+    const auto deliver = [&](int item) { ledger.delivered(item); };
+    for (int i = 0; i < 2; ++i) {
+      static_cast<void>(
+          select(Wait{.stop = stop}, left.on_receive(deliver), right.on_receive(deliver)));
+    }
+    threads.clear();
+    ledger.check();
+  });
+}
+
+// One that selects is called away from one queue's line by another's, looks, and goes back to sleep. Who wanted to wake it meanwhile, and who left that to
+// the first, must not both think that the other does.
+TEST(SimulatedSelect, TakesFromTwoQueuesWhoeverPuts) {
+  for (const auto strategy : {testing::random, testing::pct(4)}) {
+    simulate({.runs = runs / 2, .strategy = strategy}, [] {
+      BlockingQueue<int> one{{.capacity = 4, .name = "one"}};
+      BlockingQueue<int> two{{.capacity = 4, .name = "two"}};
+      std::vector<Thread> threads;
+      threads.emplace_back([&] { check(one.put(1).has_value(), "refused"); });
+      for (int i = 0; i < 2; ++i) {
+        threads.emplace_back([&] { check(two.put(2).has_value(), "refused"); });
+      }
+      int taken = 0;
+      const auto take = [&](int) { ++taken; };
+      while (taken < 3) {
+        check(select(one.on_take(take), two.on_take(take)).has_value(), "refused");
+      }
+    });
+  }
 }
 
 }  // namespace
