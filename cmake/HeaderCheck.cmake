@@ -14,7 +14,7 @@ endif()
 foreach(header IN LISTS headers)
   string(REGEX REPLACE "\\.hpp$" ".cpp" unit ${PROJECT_BINARY_DIR}/header_check/${header})
   file(CONFIGURE OUTPUT ${unit} CONTENT "#include <${header}>\n#include <${header}>\n")
-  if(header MATCHES "^handoff/testing/(simulate|var|history)\\.hpp$")
+  if(header MATCHES "^handoff/testing/(simulate|var|history|gtest)\\.hpp$")
     list(APPEND simulated_units ${unit})  # They refuse any other flavour.
   else()
     list(APPEND units ${unit})
@@ -28,6 +28,7 @@ if(Boost_FOUND)
 endif()
 target_compile_options(header_check PRIVATE -O0)
 
+find_package(GTest REQUIRED)  # For handoff/testing/gtest.hpp.
 add_library(header_check_sim OBJECT ${simulated_units})
-target_link_libraries(header_check_sim PRIVATE handoff_sim_testing)
+target_link_libraries(header_check_sim PRIVATE handoff_sim_testing GTest::gtest)
 target_compile_options(header_check_sim PRIVATE -O0)
