@@ -171,21 +171,6 @@ TEST(SimulatedQueue, AMoveThatThrowsHarmsNobodyElse) {
   simulate({.runs = runs / 4}, [] { hand_over_fragile<PriorityBlockingQueue<Fragile>>(); });
 }
 
-TEST(SimulatedQueue, PriorityCloseReachesEverybodyThatWaits) {
-  simulate({.runs = runs / 2}, [] {
-    PriorityBlockingQueue<int> full{{.capacity = 1, .name = "full"}};
-    PriorityBlockingQueue<int> empty{{.capacity = 1, .name = "empty"}};
-    check(full.offer(0).has_value(), "no room");
-    std::vector<Thread> threads;
-    for (int i = 0; i < 2; ++i) {
-      threads.emplace_back([&] { check(!full.put(1), "put into a full queue"); });
-      threads.emplace_back([&] { check(!empty.take(), "took from an empty queue"); });
-    }
-    full.close();
-    empty.close();
-  });
-}
-
 // One of them sleeps until the first item is due. When it leaves, with an item or without, the other does.
 TEST(SimulatedQueue, TheWatchOverDelayedItemsIsPassedOn) {
   simulate({.runs = runs / 2}, [] {

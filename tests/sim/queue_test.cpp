@@ -110,19 +110,26 @@ TEST(SimulatedQueue, NothingIsLostWhenWaitsEndEarly) {
   });
 }
 
+template <typename Queue>
+void close_while_others_wait() {
+  Queue full{{.capacity = 1, .name = "full"}};
+  Queue empty{{.capacity = 1, .name = "empty"}};
+  check(full.offer(0).has_value(), "no room");
+  std::vector<Thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] { check(!full.put(1), "put into a full queue"); });
+    threads.emplace_back([&] { check(!empty.take(), "took from an empty queue"); });
+  }
+  full.close();
+  empty.close();
+}
+
 TEST(SimulatedQueue, CloseReachesEverybodyThatWaits) {
-  simulate({.runs = runs}, [] {
-    BlockingQueue<int> full{{.capacity = 1, .name = "full"}};
-    BlockingQueue<int> empty{{.capacity = 1, .name = "empty"}};
-    check(full.offer(0).has_value(), "no room");
-    std::vector<Thread> threads;
-    for (int i = 0; i < 2; ++i) {
-      threads.emplace_back([&] { check(!full.put(1), "put into a full queue"); });
-      threads.emplace_back([&] { check(!empty.take(), "took from an empty queue"); });
-    }
-    full.close();
-    empty.close();
-  });
+  simulate({.runs = runs}, close_while_others_wait<BlockingQueue<int>>);
+}
+
+TEST(SimulatedQueue, PriorityCloseReachesEverybodyThatWaits) {
+  simulate({.runs = runs}, close_while_others_wait<PriorityBlockingQueue<int>>);
 }
 
 TEST(SimulatedQueue, DelayedItemsComeWhenTheyAreDue) {
