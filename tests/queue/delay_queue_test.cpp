@@ -210,13 +210,24 @@ TEST_F(DelayQueueTest, OnlyOneOfManyWaitingTakersSetsATimer) {
   for (auto& each : waiting) EXPECT_EQ(each.get(), closed);
 }
 
-TEST_F(DelayQueueTest, TheFirstTakerGetsTheFirstItemAndTheNextTakesOverTheWatch) {
+// Which of the others is next is not said: one that has only just come in line may be up still, and sooner there.
+TEST_F(DelayQueueTest, TheFirstTakerGetsTheFirstItemAndAnotherTakesOverTheWatch) {
   for (int i = 1; i <= 3; ++i) ASSERT_TRUE(queue.put(int(i), due_in(i * 10ms)));
   auto waiting = takers(3);
-  for (int i = 1; i <= 3; ++i) {
+  await_timers(1);
+  clock.advance(10ms);
+  EXPECT_EQ(waiting[0].get(), 1);
+  waiting.erase(waiting.begin());
+  for (int i = 2; i <= 3; ++i) {
     await_timers(1);
     clock.advance(10ms);
-    EXPECT_EQ(waiting[static_cast<std::size_t>(i - 1)].get(), i);
+    auto next = waiting.end();
+    eventually([&] {
+      next = std::ranges::find_if(waiting, is_done);
+      return next != waiting.end();
+    });
+    EXPECT_EQ(next->get(), i);
+    waiting.erase(next);
   }
 }
 
