@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <regex>
 #include <sstream>
 #include <string>
 
@@ -22,7 +21,12 @@ inline std::string guide() {
 
 // Lines of the library's own files, and steps, change with every change to them.
 inline std::string without_numbers(const std::string& text) {
-  return std::regex_replace(text, std::regex("[0-9]+"), "0");
+  std::string without;
+  for (const char each : text) {
+    const bool is_digit = each >= '0' && each <= '9';
+    if (!is_digit) without += each;
+  }
+  return without;
 }
 
 // The report of this body stands in the guide, but for numbers.
