@@ -3,6 +3,7 @@
 
 #include <array>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -128,7 +129,8 @@ TEST(Kernels, ParkAndUnpark) {
     detail::SmallLock lock;
     detail::ThreadWaiter* in_line = nullptr;  // Guarded by the lock.
     int claims = 0;
-    std::stop_source stop;
+    // Not on the stack: g++ 12 takes it for uninitialized here, under AddressSanitizer.
+    const auto stop = std::make_unique<std::stop_source>();
     const auto claim = [&] {
       detail::Unpark unpark;
       {
@@ -141,8 +143,8 @@ TEST(Kernels, ParkAndUnpark) {
     {
       Thread one(claim);
       Thread two(claim);
-      Thread stopper([&] { stop.request_stop(); });
-      const Wait wait{.stop = stop.get_token()};
+      Thread stopper([&] { stop->request_stop(); });
+      const Wait wait{.stop = stop->get_token()};
       detail::ThreadWaiter waiter(wait, {.operation = "wait", .where = {}});
       {
         SmallGuard guard(lock);
