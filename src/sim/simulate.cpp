@@ -228,6 +228,12 @@ std::optional<std::uint64_t> seed_asked_for() {
   return seed;
 }
 
+void check_table_asked_for() {
+  const char* const text = std::getenv("HANDOFF_TABLE");
+  if (text == nullptr || *text == '\0' || std::string_view(text) == "all") return;
+  throw std::invalid_argument(fmt::format("HANDOFF_TABLE must be all, got \"{}\"", text));
+}
+
 [[noreturn]] void report(Simulation& simulation, Outcome outcome, std::uint64_t seed,
                          std::uint64_t runs, const SimulateOptions& options) {
   const std::size_t length = outcome.schedule.real_changes();
@@ -252,8 +258,10 @@ std::optional<std::uint64_t> seed_asked_for() {
   if (options.strategy.kind != Strategy::Kind::exhaustive) {
     text += fmt::format("again:      HANDOFF_SEED={}\n", seed);
   }
-  text += fmt::format("{}:  HANDOFF_SEED={} HANDOFF_SCHEDULE='{}'\n",
-                      options.shorten ? "shortened" : "schedule ", seed, to_text(schedule));
+  if (is_shown) {
+    text += fmt::format("{}:  HANDOFF_SEED={} HANDOFF_SCHEDULE='{}'\n",
+                        options.shorten ? "shortened" : "schedule ", seed, to_text(schedule));
+  }
   throw SimulationFailed(text,
                          {.what = what, .seed = seed, .runs = runs, .schedule = to_text(schedule)});
 }
@@ -265,6 +273,7 @@ Simulated simulate(const SimulateOptions& options, const std::function<void()>& 
   refuse_nonsense(options);
   Simulation simulation(options, body);
   const auto seed_asked = seed_asked_for();
+  check_table_asked_for();
   if (const char* const text = std::getenv("HANDOFF_SCHEDULE"); text != nullptr && *text != '\0') {
     const std::uint64_t seed = seed_asked.value_or(options.first_seed);
     const Schedule asked = schedule_from(text);

@@ -25,9 +25,6 @@ using testing::check;
 using testing::pct;
 using testing::simulate;
 
-// These bodies take more steps than others: a part of the runs.
-const std::uint64_t some_runs = runs / 4;
-
 // A shutdown that lets jobs finish lets those finish, too, that they hand in meanwhile.
 TEST(SimulatedPool, RunsWhatItsJobsHandIn) {
   for (const auto strategy : {testing::random, pct(3)}) {

@@ -28,9 +28,6 @@ using testing::check;
 using testing::pct;
 using testing::simulate;
 
-// These bodies take more steps than others: a part of the runs.
-const std::uint64_t some_runs = runs / 2;
-
 TEST(SimulatedPool, RunsAllThatItAccepts) {
   for (const auto strategy : {testing::random, pct(3)}) {
     simulate({.runs = some_runs, .strategy = strategy}, [] {

@@ -10,7 +10,6 @@
 #include "handoff/queue.hpp"
 #include "handoff/testing/simulate.hpp"
 #include "handoff/thread.hpp"
-#include "sim/fragile.hpp"
 #include "sim/ledger.hpp"
 #include "sim/runs.hpp"
 
@@ -124,51 +123,6 @@ TEST(SimulatedQueue, EvictingPushesAccountForAll) {
     consumer.join();
     ledger.check();
   });
-}
-
-// On the way in the item stays with its owner, on the way out it counts as taken; the others never notice.
-template <typename Queue>
-void hand_over_fragile() {
-  Ledger ledger(6);
-  Queue queue{{.capacity = 1, .name = "queue"}};
-  std::vector<Thread> consumers;
-  for (int i = 0; i < 2; ++i) {
-    consumers.emplace_back([&] {
-      while (true) {
-        try {
-          auto item = queue.take();
-          if (!item) return;
-          ledger.delivered(item->number);
-        } catch (const Broken& broken) {
-          ledger.delivered(broken.number);
-        }
-      }
-    });
-  }
-  {
-    std::vector<Thread> producers;
-    for (int producer = 0; producer < 2; ++producer) {
-      producers.emplace_back([&, producer] {
-        for (int i = 0; i < 3; ++i) {
-          Fragile item(producer * 3 + i, i);  // One breaks on the way in, one on the way out.
-          try {
-            check(queue.put(std::move(item)).has_value(), "refused");
-          } catch (const Broken&) {
-            check(queue.put(std::move(item)).has_value(), "refused");
-          }
-          ledger.accepted(producer * 3 + i);
-        }
-      });
-    }
-  }
-  queue.close();
-  consumers.clear();
-  ledger.check();
-}
-
-TEST(SimulatedQueue, AMoveThatThrowsHarmsNobodyElse) {
-  simulate({.runs = runs / 4}, [] { hand_over_fragile<BlockingQueue<Fragile>>(); });
-  simulate({.runs = runs / 4}, [] { hand_over_fragile<PriorityBlockingQueue<Fragile>>(); });
 }
 
 // One of them sleeps until the first item is due. When it leaves, with an item or without, the other does.

@@ -202,6 +202,7 @@ TEST(Replay, BadValuesAreNamed) {
   };
   expect_refused("HANDOFF_SEED", "four", "HANDOFF_SEED must be a number, got \"four\"");
   expect_refused("HANDOFF_SEED", "4x", "HANDOFF_SEED");
+  expect_refused("HANDOFF_TABLE", "some", "HANDOFF_TABLE must be all, got \"some\"");
   expect_refused("HANDOFF_SEED", "-1", "HANDOFF_SEED");
   expect_refused("HANDOFF_SEED", "99999999999999999999999", "HANDOFF_SEED");
   for (const char* bad : {"1", "1@", "1@2", "1@2>", "x@2>1", "1@2>1;2@1>1", "1@2>1,", "1@2>1/",

@@ -30,6 +30,8 @@ inline std::uint64_t runs_asked_for() {
   return asked == 0 ? default_runs : asked;
 }
 inline const std::uint64_t runs = runs_asked_for();
+// For bodies that take more steps than others, such as those of pools.
+inline const std::uint64_t some_runs = runs / 2;
 inline constexpr std::uint64_t most_exhaustive = 2'000'000;
 
 inline void report_schedules(const char* what, const testing::Simulated& done) {
