@@ -1,6 +1,6 @@
 """The questions: what is run for each, and which tables answer it."""
 
-from runner import contenders
+from runner import actor_workloads, contenders
 from runner.question import Column, Shape, Table, Workload, rate_tables
 
 
@@ -226,5 +226,6 @@ ALL = [
         quick_arguments={"switches": 50_000},
         setting="two coroutines that yield to each other on one thread, N = {switches:,} turns; "
                 "N calls of a coroutine that returns a number"),
+    *actor_workloads.ALL,
 ]
 BY_NAME = {workload.name: workload for workload in ALL}
