@@ -100,7 +100,7 @@ class SystemCore {
   std::vector<DeadLetterNote> dead_letters() const;
   std::uint64_t dead_letter_count() const {
     return dead_letter_count_.load(relaxed);
-  }                                                                 // A counter.
+  }  // A counter.
   std::uint64_t dropped() const { return dropped_.load(relaxed); }  // A counter.
   std::size_t alive() const { return alive_.load(seq_cst); }
 
