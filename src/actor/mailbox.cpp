@@ -225,6 +225,7 @@ bool RoomWait::enter_line_locked(Link& link, Unparks&) {
     }
   }
   link.ticket = wanted_;
+  place_ = &link;
   line.list.push_back_locked(link);
   return true;
 }

@@ -34,7 +34,7 @@ class RoomWait : public LineSteps {
   RoomWait(ActorCell& cell, SenderLine& line, std::uint32_t wanted);
   ~RoomWait() = default;
   std::uint32_t granted() const {
-    return link()->ticket == 0 ? granted_ : static_cast<std::uint32_t>(link()->ticket);
+    return place_ == nullptr ? granted_ : static_cast<std::uint32_t>(place_->ticket);
   }
 
  private:
@@ -42,7 +42,8 @@ class RoomWait : public LineSteps {
 
   ActorCell& cell_;
   const std::uint32_t wanted_;
-  std::uint32_t granted_ = 0;  // Without having stood in line.
+  std::uint32_t granted_ = 0;    // Without having stood in line.
+  const Link* place_ = nullptr;  // Where it stands, or has stood.
 };
 
 // A send that may wait. `make` is called once, if there is room.

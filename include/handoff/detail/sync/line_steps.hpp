@@ -26,9 +26,6 @@ class LineSteps : public Steps {
   LineSteps(Primitive& subject, WaitList& line) : subject_(subject), line_(line) {}
   ~LineSteps() = default;
 
-  // Once it has stood in line.
-  const std::optional<Link>& link() const { return link_; }
-
   // Without having waited. Returns true: finished.
   bool refuse(Refusal refusal) {
     refusal_ = refusal;
