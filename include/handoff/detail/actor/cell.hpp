@@ -264,7 +264,7 @@ class ActorCell : private Runnable {
   // -- Life (life.cpp) ---------------------------------------------------------------------------
   void start();
   void begin_stop(StopReason reason);
-  void finish();
+  bool finish();
   void rebuild();
   void begin_restart(Duration delay);
   void restart_or_stop(const Supervision& policy);
