@@ -245,6 +245,7 @@ class ActorCell : private Runnable {
                                         std::uintptr_t extra, MessageMaker make);
   SenderLine& line();
   void let_senders_in();
+  bool let_some_in(SenderLine& line);
   void publish_handled();
   void clear_mailbox(std::string_view reason);
   void dispose(Envelope& envelope, std::string_view reason);
