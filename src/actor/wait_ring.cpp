@@ -87,8 +87,7 @@ WaitsFor::~WaitsFor() {
 }
 
 bool WaitsFor::begin_ask(ActorCell* from, ActorCell& to) {
-  // One that takes other messages meanwhile holds nobody up.
-  if (from == nullptr || from->is_reentrant() || &from->system() != &to.system()) return true;
+  if (from == nullptr || &from->system() != &to.system()) return true;
   std::vector<std::string> ring;
   if (from->system().add_edge(*from, to, Edge::ask, &ring)) {
     from_ = from;
