@@ -183,20 +183,29 @@ void ActorCell::let_senders_in() {
   SenderLine* const line =
       all == nullptr ? nullptr : all->line.load(acquire);  // Pairs with line().
   if (line == nullptr) return;
+  // A few at a time, woken without the locks: that takes the lock of the actor who waits, which may be this one.
+  while (let_some_in(*line)) {
+  }
+}
+
+// True if there may be more to let in.
+bool ActorCell::let_some_in(SenderLine& line) {
   Unparks unparks;
-  SmallGuard line_guard(line->list.lock());
+  SmallGuard line_guard(line.list.lock());
   SmallGuard guard(lock_);
   std::uint64_t room = refresh_room_locked();
-  while (Link* const link = line->list.front_locked()) {
+  while (Link* const link = line.list.front_locked()) {
+    if (unparks.is_full()) return true;
     if (!is_closed_) {
       if (room == 0) break;
       link->ticket = std::min(room, link->ticket);
       room -= link->ticket;
       reserved_ += static_cast<std::uint32_t>(link->ticket);
     }
-    let_through_locked(line->list, *link, unparks);
+    let_through_locked(line.list, *link, unparks);
   }
-  if (line->list.is_empty_locked()) has_line_.store(false, seq_cst);
+  if (line.list.is_empty_locked()) has_line_.store(false, seq_cst);
+  return false;
 }
 
 void ActorCell::publish_handled() {

@@ -139,7 +139,9 @@ ActorCell::After ActorCell::work() {
       case Todo::deferred: run_deferred(); break;
       case Todo::rebuild: rebuild(); break;
       case Todo::stop: begin_stop(StopReason::requested); break;
-      case Todo::finish: finish(); return After::gone;
+      case Todo::finish:
+        if (finish()) return After::gone;
+        break;
     }
     if (budget <= 0) return After::more;
   }

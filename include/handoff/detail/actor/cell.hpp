@@ -257,6 +257,7 @@ class ActorCell : private Runnable {
   bool goes_behind() const;
   SenderLine& line();
   void let_senders_in();
+  bool let_some_in(SenderLine& line);
   void publish_handled();
   void clear_mailbox(std::string_view reason);
 
@@ -276,7 +277,7 @@ class ActorCell : private Runnable {
   // -- Life (life.cpp) ---------------------------------------------------------------------------
   void start();
   void begin_stop(StopReason reason);
-  void finish();
+  bool finish();
   void rebuild();
   void begin_restart(Duration delay);
   void restart_or_stop(const Supervision& policy);
