@@ -156,6 +156,7 @@ void ActorCell::rebuild() {
     object_ = construct();
   } catch (...) {
     is_constructing_ = false;
+    tear_down_object();
     fail(std::current_exception(), MessageView());
     return;
   }
@@ -167,20 +168,22 @@ void ActorCell::rebuild() {
 }
 
 void ActorCell::tear_down_object() {
-  if (object_ == nullptr) return;
-  try {
-    call_on_stop();
-  } catch (...) {
-    system_.note_failure(
-        {.actor = path(), .message = MessageView(), .error = std::current_exception()},
-        Directive::stop);
+  if (object_ != nullptr && has_started_) {
+    try {
+      call_on_stop();
+    } catch (...) {
+      system_.note_failure(
+          {.actor = path(), .message = MessageView(), .error = std::current_exception()},
+          Directive::stop);
+    }
   }
+  // A constructor that has thrown may have armed timers, too.
   if (ActorExtras* const all = extras_if_any()) {
     for (const auto& each : std::exchange(all->timers, {})) each->retire();
     all->behaviour.reset();
     all->behaviours_before.clear();
   }
-  destroy_object();
+  if (object_ != nullptr) destroy_object();
   object_ = nullptr;
 }
 
