@@ -188,14 +188,19 @@ void ActorCell::let_senders_in() {
   }
 }
 
+namespace {
+constexpr int let_in_at_once = 4;  // As many as Unparks keeps until the locks are given back.
+}
+
 // True if there may be more to let in.
 bool ActorCell::let_some_in(SenderLine& line) {
   Unparks unparks;
   SmallGuard line_guard(line.list.lock());
   SmallGuard guard(lock_);
   std::uint64_t room = refresh_room_locked();
+  int let_in = 0;
   while (Link* const link = line.list.front_locked()) {
-    if (unparks.is_full()) return true;
+    if (let_in++ == let_in_at_once) return true;
     if (!is_closed_) {
       if (room == 0) break;
       link->ticket = std::min(room, link->ticket);
