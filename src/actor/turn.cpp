@@ -10,6 +10,7 @@
 #include "handoff/detail/actor/handler_task.hpp"
 #include "handoff/detail/actor/reply_state.hpp"
 #include "handoff/detail/actor/trace.hpp"
+#include "handoff/detail/core/coarse_clock.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
@@ -247,7 +248,7 @@ void ActorCell::handle(Envelope& envelope) {
   ReplyCore* reply = take_reply(envelope.extra, &trace);
   std::optional<TraceHere> traced;
   if (trace.is_valid()) traced.emplace(next_span(trace));
-  if (reply != nullptr && reply->deadline().has_passed()) {
+  if (reply != nullptr && coarse_now() >= reply->deadline().when()) {
     // Nobody waits for the answer any more.
     reply->refuse(AskError::Code::timed_out, nullptr);
     return dead_letter(envelope.view(), "asked, and not waited for any more");
