@@ -216,7 +216,7 @@ bool ActorCell::let_some_in(SenderLine& line) {
 void ActorCell::publish_handled() {
   const std::uint64_t handled = handled_.load(relaxed);  // One writer.
   handled_.store(handled, seq_cst);                      // See has_line_ in the header.
-  last_let_in_ = handled;
+  last_let_in_ = static_cast<std::uint32_t>(handled);
   if (has_line_.load(seq_cst)) let_senders_in();
 }
 

@@ -312,6 +312,7 @@ class ActorCell : private Runnable {
   atomic<bool> has_line_{false};  // Changed under the lock.
   // Something came to the urgent lane, or a stop. Set under the lock.
   atomic<bool> needs_attention_{false};
+  bool is_in_family_ = false;  // Guarded by the lock of the family.
   Executor* executor_;
   atomic<ActorExtras*> extras_{nullptr};  // Made under the lock, and stays.
 
@@ -322,9 +323,9 @@ class ActorCell : private Runnable {
   bool may_rebuild_ = false;
   bool has_failed_ = false;  // Which is why it stops.
   StopReason reason_{};
+  std::uint32_t last_let_in_ = 0;  // The low half of handled_, when senders were last let in.
   Cursor taken_;
   atomic<std::uint64_t> handled_{0};
-  std::uint64_t last_let_in_ = 0;  // Of handled_, when senders were last let in.
   ReplyCore** answering_ = nullptr;
   void* object_ = nullptr;
 
@@ -334,7 +335,6 @@ class ActorCell : private Runnable {
   // Guarded by the lock of the family it lives in.
   ActorCell* next_ = nullptr;
   ActorCell* previous_ = nullptr;
-  bool is_in_family_ = false;
 };
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::detail
