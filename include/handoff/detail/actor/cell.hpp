@@ -287,7 +287,7 @@ class ActorCell : private Runnable {
   void apply(Directive directive, const Supervision& policy, const std::exception_ptr& error);
   void wait_before_rebuild(Duration delay);
   void resume_after_failure();
-  void tell_watchers(std::vector<std::shared_ptr<Watch>> watchers, const std::string& path);
+  void tell_watchers(std::vector<std::shared_ptr<Watch>> watchers);
   void tear_down_object();
   bool children_are_gone() const;
   void end_at_once();
