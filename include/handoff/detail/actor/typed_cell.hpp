@@ -240,7 +240,12 @@ class TypedCell final : public ActorCell {
   }
   void destroy_object() noexcept override { std::destroy_at(&actor_); }
   void call_on_start() override {
-    if constexpr (actor_type<A>.has_start) actor_.on_start();
+    if constexpr (actor_type<A>.has_start) {
+      static_assert(
+          std::is_void_v<decltype(actor_.on_start())>,
+          "on_start() returns nothing and is no coroutine: send yourself a message instead");
+      actor_.on_start();
+    }
   }
   void call_on_stop() override {
     if constexpr (requires { actor_.on_stop(); }) actor_.on_stop();
