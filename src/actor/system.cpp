@@ -115,7 +115,9 @@ void SystemCore::take_in(ActorCell& cell, const ActorOptions& options) {
   give_extras(cell, options);
   alive_.fetch_add(1, seq_cst);
   cell.add_reference();  // The system's, until it has ended.
-  if (!family_of(cell).add(cell)) {
+  // A parent that had no children when it began to stop has no family that was closed.
+  const bool is_too_late = cell.parent_ != nullptr && cell.parent_->is_stopping();
+  if (is_too_late || !family_of(cell).add(cell)) {
     cell.end_at_once();
     return;
   }
