@@ -34,6 +34,12 @@ bool ActorCell::has_messages_locked() const {
   return false;
 }
 
+std::size_t ActorCell::load() const {
+  SmallGuard guard(lock_);
+  if (is_closed_) return SIZE_MAX;
+  return pushed_ + reserved_ - handled_.load(relaxed);  // A guess for others.
+}
+
 std::uintptr_t ActorCell::extra_for(ReplyCore* reply) const {
   return is_traced_ ? traced_extra_of(reply) : extra_of(reply);
 }

@@ -110,6 +110,8 @@ class ActorCell : private Runnable {
   std::string path() const;
   bool is_named(std::string_view name) const;
   WhenFull when_full() const { return when_full_; }
+  // Messages that wait; as many as there can be, if it has stopped.
+  std::size_t load() const;
 
   // -- Sending -----------------------------------------------------------------------------------
 
