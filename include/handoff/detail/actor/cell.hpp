@@ -249,7 +249,7 @@ class ActorCell : private Runnable {
   void let_senders_in();
   void publish_handled();
   void clear_mailbox(std::string_view reason);
-  void dispose(Envelope& envelope, std::string_view reason);
+  void dispose(Envelope& envelope, std::string_view reason, AskError::Code answer);
 
   // -- The turn (turn.cpp) -----------------------------------------------------------------------
   static void take_turn(Runnable& runnable);
