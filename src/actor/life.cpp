@@ -234,11 +234,12 @@ bool ActorCell::children_are_gone() const {
   return all == nullptr || all->children.size() == 0;
 }
 
-void ActorCell::finish() {
-  const std::string own_path = extras_if_any() == nullptr ? std::string() : path();
+// False if it has to wait for what it has sent last.
+bool ActorCell::finish() {
   tear_down_object();
   clear_mailbox(has_failed_ ? "its actor failed" : "its actor was stopped");
   if (ActorExtras* const all = extras_if_any()) {
+    if (all->tasks != nullptr) return false;  // Its on_stop() has filled its outbox.
     if (all->backoff) all->backoff->retire();
     for (const auto& each : std::exchange(all->watching, {})) forget_watch(*each);
   }
@@ -254,8 +255,9 @@ void ActorCell::finish() {
   // They find that it has stopped, and end.
   run_urgent_lane(left);
   if (extras_if_any() != nullptr) run_deferred();
-  if (!watchers.empty()) tell_watchers(std::move(watchers), own_path);
+  if (!watchers.empty()) tell_watchers(std::move(watchers));
   system_.has_ended(*this);
+  return true;
 }
 
 // There is no system any more for it to live in, or its parent is ending. It has had no turn, and no object.
@@ -265,7 +267,7 @@ void ActorCell::end_at_once() {
     is_closed_ = true;
   }
   reason_ = StopReason::shutdown;
-  finish();
+  static_cast<void>(finish());
   drop_reference();
 }
 

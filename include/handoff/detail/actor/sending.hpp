@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <utility>
 
+#include "handoff/detail/actor/asks.hpp"
 #include "handoff/detail/actor/cell.hpp"
 #include "handoff/detail/actor/reply_state.hpp"
 #include "handoff/detail/actor/room_wait.hpp"
@@ -67,6 +68,7 @@ class Question {
   }
 
   ReplyCore* reply() { return state_; }
+  FutureCore& state() { return *state_; }
   void accepted() { is_accepted_ = true; }
   Future<Result>& future() { return future_; }
   static Result result_of(std::expected<Result, Refusal> got) {
@@ -78,6 +80,20 @@ class Question {
   ReplyState<R>* const state_;
   Future<Result> future_;
   bool is_accepted_ = false;
+};
+
+template <typename R>
+class AsyncAnswer final : public AnswerWait {
+ public:
+  AsyncAnswer(Question<R>& question, const ActorCell& asked, Deadline deadline)
+      : AnswerWait(question.state(), asked, deadline), question_(question) {}
+  std::expected<std::expected<R, AskError>, Refusal> result() {
+    if (refusal()) return std::unexpected(*refusal());
+    return question_.future().get();
+  }
+
+ private:
+  Question<R>& question_;
 };
 
 template <typename M>
@@ -103,6 +119,12 @@ auto ask_message(ActorCell* cell, const MessageHandler& handler, M&& message, co
   return Question<R>::result_of(question.future().get(wait, where));
 }
 
+// Whom the wait of a coroutine holds up: the actor whose handler it is, unless that takes other messages meanwhile.
+inline ActorCell* held_up_by_coroutine() {
+  ActorCell* const cell = ActorCell::current();
+  return cell == nullptr || cell->is_reentrant() ? nullptr : cell;
+}
+
 // From coroutines. Everything is an argument: it lives as long as the coroutine does.
 template <typename M>
 Lazy<std::expected<void, Refusal>> send_later(AnyRef to, const MessageHandler& handler, M message,
@@ -115,6 +137,8 @@ Lazy<std::expected<void, Refusal>> send_later(AnyRef to, const MessageHandler& h
   const auto refusal = cell.push_now_or_behind(handler, reply, MessageMaker(construct));
   if (!refusal) co_return std::expected<void, Refusal>();
   if (*refusal != Refusal::timed_out) co_return std::unexpected(*refusal);
+  WaitsFor edge;
+  if (!edge.begin_room(held_up_by_coroutine(), cell)) co_return std::unexpected(Refusal::full);
   const std::uintptr_t extra = cell.extra_for(reply);
   const auto sent =
       co_await Awaitable<Sending>(site, deadline, cell, handler, extra, MessageMaker(construct));
@@ -129,7 +153,7 @@ Lazy<std::expected<ReplyOf<M>, AskError>> ask_later(AnyRef to, const MessageHand
   if (to.get() == nullptr) co_return std::unexpected(AskError{AskError::Code::closed});
   ActorCell& cell = *to.get();
   WaitsFor edge;
-  if (!edge.begin_ask(ActorCell::current(), cell)) {
+  if (!edge.begin_ask(held_up_by_coroutine(), cell)) {
     co_return std::unexpected(AskError{AskError::Code::deadlock});
   }
   Question<ReplyOf<M>> question(deadline, where);
@@ -143,7 +167,9 @@ Lazy<std::expected<ReplyOf<M>, AskError>> ask_later(AnyRef to, const MessageHand
   }
   if (refusal) co_return std::unexpected(ask_error(*refusal));
   question.accepted();
-  auto got = co_await question.future().async_get(deadline, where);
+  const WaitSite site{.operation = "ask", .where = where};
+  auto got =
+      co_await Awaitable<AsyncAnswer<ReplyOf<M>>>(site, Deadline(), question, cell, deadline);
   co_return Question<ReplyOf<M>>::result_of(std::move(got));
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "handoff/actor_info.hpp"
+#include "handoff/detail/actor/asks.hpp"
 #include "handoff/detail/actor/cell.hpp"
 #include "handoff/detail/actor/family.hpp"
 #include "handoff/detail/core/small_lock.hpp"
@@ -100,7 +101,7 @@ class SystemCore {
   std::vector<DeadLetterNote> dead_letters() const;
   std::uint64_t dead_letter_count() const {
     return dead_letter_count_.load(relaxed);
-  }                                                                 // A counter.
+  }  // A counter.
   std::uint64_t dropped() const { return dropped_.load(relaxed); }  // A counter.
   std::size_t alive() const { return alive_.load(seq_cst); }
 
@@ -121,6 +122,7 @@ class SystemCore {
   std::string edges_of(ActorCell& from);
 
   WorkerPool& pool() { return *pool_; }
+  const std::shared_ptr<Asks>& asks() const { return asks_; }
 
  private:
   bool is_ending() const { return is_ending_.load(seq_cst); }
@@ -141,6 +143,7 @@ class SystemCore {
   std::stop_source stop_source_;
   const Wait limits_{.deadline = {}, .stop = stop_source_.get_token()};
 
+  const std::shared_ptr<Asks> asks_ = std::make_shared<Asks>();
   Family roots_;
   atomic<std::size_t> alive_{0};
   atomic<std::uint64_t> next_id_{1};
@@ -179,10 +182,15 @@ class WaitsFor {
 
   // False if that closes a ring, which is reported then.
   bool begin_ask(ActorCell* from, ActorCell& to);
+  // The same for room in its mailbox, and not reported.
+  bool begin_room(ActorCell* from, ActorCell& to);
 
  private:
+  bool begin(ActorCell* from, ActorCell& to, Edge kind, std::vector<std::string>* ring);
+
   ActorCell* from_ = nullptr;
   ActorCell* to_ = nullptr;
+  Edge kind_ = Edge::ask;
 };
 
 }  // namespace detail
