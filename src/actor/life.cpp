@@ -156,6 +156,7 @@ void ActorCell::rebuild() {
     object_ = construct();
   } catch (...) {
     is_constructing_ = false;
+    tear_down_object();
     fail(std::current_exception(), MessageView());
     return;
   }
@@ -167,20 +168,22 @@ void ActorCell::rebuild() {
 }
 
 void ActorCell::tear_down_object() {
-  if (object_ == nullptr) return;
-  try {
-    call_on_stop();
-  } catch (...) {
-    system_.note_failure(
-        {.actor = path(), .message = MessageView(), .error = std::current_exception()},
-        Directive::stop);
+  if (object_ != nullptr && has_started_) {
+    try {
+      call_on_stop();
+    } catch (...) {
+      system_.note_failure(
+          {.actor = path(), .message = MessageView(), .error = std::current_exception()},
+          Directive::stop);
+    }
   }
+  // A constructor that has thrown may have armed timers, too.
   if (ActorExtras* const all = extras_if_any()) {
     for (const auto& each : std::exchange(all->timers, {})) each->retire();
     all->behaviour.reset();
     all->behaviours_before.clear();
   }
-  destroy_object();
+  if (object_ != nullptr) destroy_object();
   object_ = nullptr;
 }
 
@@ -231,11 +234,13 @@ bool ActorCell::children_are_gone() const {
   return all == nullptr || all->children.size() == 0;
 }
 
-void ActorCell::finish() {
+// False if it has to wait for what it has sent last.
+bool ActorCell::finish() {
   const std::string own_path = extras_if_any() == nullptr ? std::string() : path();
   tear_down_object();
   clear_mailbox(has_failed_ ? "its actor failed" : "its actor was stopped");
   if (ActorExtras* const all = extras_if_any()) {
+    if (all->tasks != nullptr) return false;  // Its on_stop() has filled its outbox.
     if (all->backoff) all->backoff->retire();
     for (const auto& each : std::exchange(all->watching, {})) forget_watch(*each);
   }
@@ -253,6 +258,7 @@ void ActorCell::finish() {
   if (extras_if_any() != nullptr) run_deferred();
   if (!watchers.empty()) tell_watchers(std::move(watchers), own_path);
   system_.has_ended(*this);
+  return true;
 }
 
 // There is no system any more for it to live in, or its parent is ending. It has had no turn, and no object.
@@ -262,7 +268,7 @@ void ActorCell::end_at_once() {
     is_closed_ = true;
   }
   reason_ = StopReason::shutdown;
-  finish();
+  static_cast<void>(finish());
   drop_reference();
 }
 

@@ -127,7 +127,7 @@ class Extra {
 std::optional<Refusal> ActorCell::push_now_or_behind(const MessageHandler& handler,
                                                      ReplyCore* reply, MessageMaker make) {
   Extra extra(*this, reply);
-  if (Turn::has_outbox() && when_full_ == WhenFull::block) {
+  if (goes_behind()) {
     if (const auto refusal = push_to_outbox(*current(), handler, extra.word(), make)) {
       return refusal;
     }
@@ -147,7 +147,7 @@ std::optional<Refusal> ActorCell::push_slowly(const MessageHandler& handler, Rep
                                               std::source_location where) {
   ActorCell* const sender = current();
   // What was sent before it waits still. A thread that waits for an answer here would keep it from going.
-  if (how == Waits::here && Turn::has_outbox()) return Refusal::full;
+  if (how == Waits::here && goes_behind()) return Refusal::full;
   const auto refusal = push_now_or_behind(handler, reply, make);
   if (refusal != Refusal::timed_out) return refusal;
   Extra extra(*this, reply);
@@ -183,38 +183,63 @@ void ActorCell::let_senders_in() {
   SenderLine* const line =
       all == nullptr ? nullptr : all->line.load(acquire);  // Pairs with line().
   if (line == nullptr) return;
+  // A few at a time, woken without the locks: that takes the lock of the actor who waits, which may be this one.
+  while (let_some_in(*line)) {
+  }
+}
+
+namespace {
+constexpr int let_in_at_once = 4;  // As many as Unparks keeps until the locks are given back.
+}
+
+// True if there may be more to let in.
+bool ActorCell::let_some_in(SenderLine& line) {
   Unparks unparks;
-  SmallGuard line_guard(line->list.lock());
+  SmallGuard line_guard(line.list.lock());
   SmallGuard guard(lock_);
   std::uint64_t room = refresh_room_locked();
-  while (Link* const link = line->list.front_locked()) {
+  int let_in = 0;
+  while (Link* const link = line.list.front_locked()) {
+    if (let_in++ == let_in_at_once) return true;
     if (!is_closed_) {
       if (room == 0) break;
-      --room;
-      ++reserved_;
+      link->ticket = std::min(room, link->ticket);
+      room -= link->ticket;
+      reserved_ += static_cast<std::uint32_t>(link->ticket);
     }
-    let_through_locked(line->list, *link, unparks);
+    let_through_locked(line.list, *link, unparks);
   }
-  if (line->list.is_empty_locked()) has_line_.store(false, seq_cst);
+  if (line.list.is_empty_locked()) has_line_.store(false, seq_cst);
+  return false;
 }
 
 void ActorCell::publish_handled() {
-  handled_.store(handled_.load(relaxed), seq_cst);  // See has_line_ in the header. One writer.
+  const std::uint64_t handled = handled_.load(relaxed);  // One writer.
+  handled_.store(handled, seq_cst);                      // See has_line_ in the header.
+  last_let_in_ = handled;
   if (has_line_.load(seq_cst)) let_senders_in();
 }
 
-RoomWait::RoomWait(ActorCell& cell, SenderLine& line) : LineSteps(line, line.list), cell_(cell) {}
+RoomWait::RoomWait(ActorCell& cell, SenderLine& line, std::uint32_t wanted)
+    : LineSteps(line, line.list), cell_(cell), wanted_(wanted) {}
 
+// A link's ticket is how many it wants, and once it is let in, how many it has.
 bool RoomWait::enter_line_locked(Link& link, Unparks&) {
   SenderLine& line = *cell_.extras_if_any()->line.load(acquire);  // Pairs with line().
   SmallGuard guard(cell_.lock_);
-  if (cell_.is_closed_) return false;  // Which push_reserved() will find.
+  if (cell_.is_closed_) return false;  // Which who pushes will find.
   cell_.has_line_.store(true, seq_cst);
-  if (line.list.is_empty_locked() && cell_.refresh_room_locked() > 0) {
-    cell_.has_line_.store(false, seq_cst);
-    ++cell_.reserved_;
-    return false;
+  if (line.list.is_empty_locked()) {
+    const std::uint64_t room = cell_.refresh_room_locked();
+    if (room > 0) {
+      cell_.has_line_.store(false, seq_cst);
+      granted_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(room, wanted_));
+      cell_.reserved_ += granted_;
+      return false;
+    }
   }
+  link.ticket = wanted_;
+  place_ = &link;
   line.list.push_back_locked(link);
   return true;
 }
@@ -230,7 +255,7 @@ Stats SenderLine::stats() const {
 
 Sending::Sending(ActorCell& cell, const MessageHandler& handler, std::uintptr_t extra,
                  MessageMaker make)
-    : RoomWait(cell, cell.line()), cell_(cell), handler_(handler), extra_(extra), make_(make) {}
+    : RoomWait(cell, cell.line(), 1), cell_(cell), handler_(handler), extra_(extra), make_(make) {}
 
 bool Sending::ready(const std::stop_token& stop) {
   if (stop.stop_requested()) return refuse(Refusal::stopped);

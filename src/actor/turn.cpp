@@ -1,6 +1,7 @@
 // An actor's turn: what is urgent first, then messages, until there is nothing left or others should run.
 #include "turn.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -138,7 +139,9 @@ ActorCell::After ActorCell::work() {
       case Todo::deferred: run_deferred(); break;
       case Todo::rebuild: rebuild(); break;
       case Todo::stop: begin_stop(StopReason::requested); break;
-      case Todo::finish: finish(); return After::gone;
+      case Todo::finish:
+        if (finish()) return After::gone;
+        break;
     }
     if (budget <= 0) return After::more;
   }
@@ -162,6 +165,11 @@ void ActorCell::run_deferred() {
   for (Runnable* const each : deferred) each->run(*each);
 }
 
+// To wake a sender for one message costs more than the message. A few of them are worth it; and the end of a batch is, anyway.
+bool ActorCell::is_worth_letting_in() const {
+  return handled_.load(relaxed) - last_let_in_ >= std::min<std::uint64_t>(32, capacity_);
+}
+
 namespace {
 void count(atomic<std::uint64_t>& counter) {
   counter.store(counter.load(relaxed) + 1, relaxed);  // One writer; published by publish_handled().
@@ -174,7 +182,7 @@ bool ActorCell::handle_batch(int& budget) {
   --budget;
   // Senders look at it to find room; that they are told is up to publish_handled().
   count(handled_);
-  if (has_line_.load(relaxed)) publish_handled();
+  if (has_line_.load(relaxed) && is_worth_letting_in()) publish_handled();
   handle(envelope);
   envelope.handler->ops.destroy(envelope.place());
   taken_.advance();
@@ -201,7 +209,7 @@ bool ActorCell::handle_one_locked_out(int& budget) {
   }
   --budget;
   count(handled_);
-  if (has_line_.load(relaxed)) publish_handled();
+  if (has_line_.load(relaxed) && is_worth_letting_in()) publish_handled();
   handle(envelope);
   envelope.handler->ops.destroy(envelope.place());
   if (needs_attention_.load(relaxed) || phase() != Phase::running) return false;  // As above.

@@ -24,7 +24,7 @@ struct AskError {
   Code code;
   std::exception_ptr cause = nullptr;
 
-  friend bool operator==(const AskError& error, Code code) { return error.code == code; }
+  friend bool operator==(const AskError& error, Code which) { return error.code == which; }
 };
 
 constexpr std::string_view to_string(AskError::Code code) {

@@ -52,9 +52,11 @@ class SenderLine;
 class HandlerTask;
 class RoomWait;
 class Sending;
+class Flushing;
 class Family;
 struct Order;
 struct Watch;
+struct OutRun;
 struct ActorExtras;
 struct SpawnSettings;
 
@@ -149,6 +151,10 @@ class ActorCell : private Runnable {
                                             MessageMaker make);
   // For who was let in: there is room. False if it was closed meanwhile.
   bool push_reserved(const MessageHandler& handler, std::uintptr_t extra, MessageMaker make);
+  // Moves as many of an outbox into the mailbox as were granted, or if nothing was, as there is room for. 0 if it is closed, or full.
+  std::uint64_t push_from_outbox(OutRun& messages, std::uint32_t granted);
+  // It will not be handled.
+  void dispose(Envelope& envelope, std::string_view reason);
   // The refusal of a full mailbox that does not let its senders wait, counted; nothing if it makes room by dropping, or lets them wait.
   std::optional<Refusal> refuse_full();
   bool push_evicting(const MessageHandler& handler, std::uintptr_t extra, MessageMaker make);
@@ -178,6 +184,8 @@ class ActorCell : private Runnable {
   ActorExtras& extras();
   ActorExtras* extras_if_any() const { return extras_.load(acquire); }  // Pairs with extras().
   bool is_reentrant() const { return type_.is_reentrant; }
+  // Whether messages to that one wait for room, and others have to go behind them.
+  bool has_in_outbox(const ActorCell& to) const;
   bool is_constructing() const { return is_constructing_; }
   bool is_stopping() const { return phase() >= Phase::stopping; }
   void dead_letter(MessageView message, std::string_view reason);
@@ -208,6 +216,7 @@ class ActorCell : private Runnable {
   friend class SystemCore;
   friend class RoomWait;
   friend class Sending;
+  friend class Flushing;
   friend struct Order;
   friend class Family;
   enum class Todo : std::uint8_t { nothing, start, deferred, messages, rebuild, stop, finish };
@@ -245,11 +254,12 @@ class ActorCell : private Runnable {
                                      std::source_location where);
   std::optional<Refusal> push_to_outbox(ActorCell& sender, const MessageHandler& handler,
                                         std::uintptr_t extra, MessageMaker make);
+  bool goes_behind() const;
   SenderLine& line();
   void let_senders_in();
+  bool let_some_in(SenderLine& line);
   void publish_handled();
   void clear_mailbox(std::string_view reason);
-  void dispose(Envelope& envelope, std::string_view reason);
 
   // -- The turn (turn.cpp) -----------------------------------------------------------------------
   static void take_turn(Runnable& runnable);
@@ -260,13 +270,14 @@ class ActorCell : private Runnable {
   bool handle_batch(int& budget);
   bool handle_one_locked_out(int& budget);
   void handle(Envelope& envelope);
+  bool is_worth_letting_in() const;
   void run_urgent_lane(Runnable* first);
   void run_deferred();
 
   // -- Life (life.cpp) ---------------------------------------------------------------------------
   void start();
   void begin_stop(StopReason reason);
-  void finish();
+  bool finish();
   void rebuild();
   void begin_restart(Duration delay);
   void restart_or_stop(const Supervision& policy);
@@ -313,6 +324,7 @@ class ActorCell : private Runnable {
   StopReason reason_{};
   Cursor taken_;
   atomic<std::uint64_t> handled_{0};
+  std::uint64_t last_let_in_ = 0;  // Of handled_, when senders were last let in.
   ReplyCore** answering_ = nullptr;
   void* object_ = nullptr;
 

@@ -103,6 +103,12 @@ auto ask_message(ActorCell* cell, const MessageHandler& handler, M&& message, co
   return Question<R>::result_of(question.future().get(wait, where));
 }
 
+// Whom the wait of a coroutine holds up: the actor whose handler it is, unless that takes other messages meanwhile.
+inline ActorCell* held_up_by_coroutine() {
+  ActorCell* const cell = ActorCell::current();
+  return cell == nullptr || cell->is_reentrant() ? nullptr : cell;
+}
+
 // From coroutines. Everything is an argument: it lives as long as the coroutine does.
 template <typename M>
 Lazy<std::expected<void, Refusal>> send_later(AnyRef to, const MessageHandler& handler, M message,
@@ -115,6 +121,8 @@ Lazy<std::expected<void, Refusal>> send_later(AnyRef to, const MessageHandler& h
   const auto refusal = cell.push_now_or_behind(handler, reply, MessageMaker(construct));
   if (!refusal) co_return std::expected<void, Refusal>();
   if (*refusal != Refusal::timed_out) co_return std::unexpected(*refusal);
+  WaitsFor edge;
+  if (!edge.begin_room(held_up_by_coroutine(), cell)) co_return std::unexpected(Refusal::full);
   const std::uintptr_t extra = cell.extra_for(reply);
   const auto sent =
       co_await Awaitable<Sending>(site, deadline, cell, handler, extra, MessageMaker(construct));
@@ -129,7 +137,7 @@ Lazy<std::expected<ReplyOf<M>, AskError>> ask_later(AnyRef to, const MessageHand
   if (to.get() == nullptr) co_return std::unexpected(AskError{AskError::Code::closed});
   ActorCell& cell = *to.get();
   WaitsFor edge;
-  if (!edge.begin_ask(ActorCell::current(), cell)) {
+  if (!edge.begin_ask(held_up_by_coroutine(), cell)) {
     co_return std::unexpected(AskError{AskError::Code::deadlock});
   }
   Question<ReplyOf<M>> question(deadline, where);

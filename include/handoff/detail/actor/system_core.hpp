@@ -100,7 +100,7 @@ class SystemCore {
   std::vector<DeadLetterNote> dead_letters() const;
   std::uint64_t dead_letter_count() const {
     return dead_letter_count_.load(relaxed);
-  }                                                                 // A counter.
+  }  // A counter.
   std::uint64_t dropped() const { return dropped_.load(relaxed); }  // A counter.
   std::size_t alive() const { return alive_.load(seq_cst); }
 
@@ -179,10 +179,15 @@ class WaitsFor {
 
   // False if that closes a ring, which is reported then.
   bool begin_ask(ActorCell* from, ActorCell& to);
+  // The same for room in its mailbox, and not reported.
+  bool begin_room(ActorCell* from, ActorCell& to);
 
  private:
+  bool begin(ActorCell* from, ActorCell& to, Edge kind, std::vector<std::string>* ring);
+
   ActorCell* from_ = nullptr;
   ActorCell* to_ = nullptr;
+  Edge kind_ = Edge::ask;
 };
 
 }  // namespace detail
