@@ -237,9 +237,10 @@ ActorShutdownReport SystemCore::shutdown(const Shutdown& how) {
 
 void SystemCore::end() {
   auto report = shutdown(interrupt(Duration::zero()));
-  if (!report.still_alive.empty()) {
+  // Not those that are reported: an actor that has ended may have a thread that has not.
+  if (!std::exchange(has_let_pool_go_, true)) {
     static_cast<void>(all_gone_.wait());
-    if (!std::exchange(has_let_pool_go_, true)) PoolAccess::core(*pool_).end_coroutine();
+    PoolAccess::core(*pool_).end_coroutine();
     SmallGuard guard(notes_lock_);
     for (auto& each : handed_back_) report.handed_back.push_back(std::move(each));
     handed_back_.clear();
