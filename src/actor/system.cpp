@@ -193,7 +193,7 @@ void SystemCore::has_ended(ActorCell& cell) {
 
 // Afterwards the system may be gone.
 void SystemCore::one_is_gone() {
-  if (alive_.fetch_sub(1, seq_cst) == 1 && is_ending()) all_gone_.set();
+  if (alive_.fetch_sub(1, seq_cst) == 1) all_gone_.set();
 }
 
 // -- The end --------------------------------------------------------------------------------------
@@ -214,8 +214,9 @@ ActorShutdownReport SystemCore::shutdown(const Shutdown& how) {
   hands_back_.store(true, seq_cst);
   roots_.close();
   is_ending_.store(true, seq_cst);
-  if (alive() == 0) all_gone_.set();
-  bool is_over = all_gone_.is_set();
+  if (counts_itself_.exchange(false, seq_cst)) one_is_gone();
+  // wait() as well: then whoever has set it is done with it.
+  bool is_over = all_gone_.is_set() && all_gone_.wait().has_value();
   if (!is_over && how.finish() > Duration::zero()) {
     stop_all(ActorCell::Stop::drained);
     is_over =
