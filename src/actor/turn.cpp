@@ -139,7 +139,9 @@ ActorCell::After ActorCell::work() {
         break;
       case Todo::deferred: run_deferred(); break;
       case Todo::rebuild: rebuild(); break;
-      case Todo::stop: begin_stop(StopReason::requested); break;
+      case Todo::stop:
+        begin_stop(system_.is_ending() ? StopReason::shutdown : StopReason::requested);
+        break;
       case Todo::finish:
         if (finish()) return After::gone;
         break;
