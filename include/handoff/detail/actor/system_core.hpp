@@ -97,6 +97,7 @@ class SystemCore {
 
   ActorShutdownReport shutdown(const Shutdown& how);
   void end();
+  bool is_ending() const { return is_ending_.load(seq_cst); }
   std::vector<ActorInfo> inspect() const;
   std::vector<DeadLetterNote> dead_letters() const;
   std::uint64_t dead_letter_count() const {
@@ -127,7 +128,6 @@ class SystemCore {
   const std::shared_ptr<Asks>& asks() const { return asks_; }
 
  private:
-  bool is_ending() const { return is_ending_.load(seq_cst); }
   Family& family_of(ActorCell& cell);
   void check(const ActorOptions& options) const;
   void give_extras(ActorCell& cell, const ActorOptions& options);
