@@ -181,7 +181,6 @@ void ActorCell::tear_down_object() {
   if (ActorExtras* const all = extras_if_any()) {
     for (const auto& each : std::exchange(all->timers, {})) each->retire();
     all->behaviour.reset();
-    all->behaviours_before.clear();
   }
   if (object_ != nullptr) destroy_object();
   object_ = nullptr;
@@ -236,7 +235,6 @@ bool ActorCell::children_are_gone() const {
 
 // False if it has to wait for what it has sent last.
 bool ActorCell::finish() {
-  const std::string own_path = extras_if_any() == nullptr ? std::string() : path();
   tear_down_object();
   clear_mailbox(has_failed_ ? "its actor failed" : "its actor was stopped");
   if (ActorExtras* const all = extras_if_any()) {
@@ -256,7 +254,7 @@ bool ActorCell::finish() {
   // They find that it has stopped, and end.
   run_urgent_lane(left);
   if (extras_if_any() != nullptr) run_deferred();
-  if (!watchers.empty()) tell_watchers(std::move(watchers), own_path);
+  if (!watchers.empty()) tell_watchers(std::move(watchers));
   system_.has_ended(*this);
   return true;
 }

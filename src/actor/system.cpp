@@ -115,7 +115,9 @@ void SystemCore::take_in(ActorCell& cell, const ActorOptions& options) {
   give_extras(cell, options);
   alive_.fetch_add(1, seq_cst);
   cell.add_reference();  // The system's, until it has ended.
-  if (!family_of(cell).add(cell)) {
+  // A parent that had no children when it began to stop has no family that was closed.
+  const bool is_too_late = cell.parent_ != nullptr && cell.parent_->is_stopping();
+  if (is_too_late || !family_of(cell).add(cell)) {
     cell.end_at_once();
     return;
   }
@@ -191,7 +193,7 @@ void SystemCore::has_ended(ActorCell& cell) {
 
 // Afterwards the system may be gone.
 void SystemCore::one_is_gone() {
-  if (alive_.fetch_sub(1, seq_cst) == 1 && is_ending()) all_gone_.set();
+  if (alive_.fetch_sub(1, seq_cst) == 1) all_gone_.set();
 }
 
 // -- The end --------------------------------------------------------------------------------------
@@ -212,8 +214,9 @@ ActorShutdownReport SystemCore::shutdown(const Shutdown& how) {
   hands_back_.store(true, seq_cst);
   roots_.close();
   is_ending_.store(true, seq_cst);
-  if (alive() == 0) all_gone_.set();
-  bool is_over = all_gone_.is_set();
+  if (counts_itself_.exchange(false, seq_cst)) one_is_gone();
+  // wait() as well: then whoever has set it is done with it.
+  bool is_over = all_gone_.is_set() && all_gone_.wait().has_value();
   if (!is_over && how.finish() > Duration::zero()) {
     stop_all(ActorCell::Stop::drained);
     is_over =
@@ -237,9 +240,10 @@ ActorShutdownReport SystemCore::shutdown(const Shutdown& how) {
 
 void SystemCore::end() {
   auto report = shutdown(interrupt(Duration::zero()));
-  if (!report.still_alive.empty()) {
-    static_cast<void>(all_gone_.wait());
-    if (!std::exchange(has_let_pool_go_, true)) PoolAccess::core(*pool_).end_coroutine();
+  // Not if nobody is in the list: one that has just left it is still to be counted out.
+  static_cast<void>(all_gone_.wait());
+  if (!std::exchange(has_let_pool_go_, true)) PoolAccess::core(*pool_).end_coroutine();
+  {
     SmallGuard guard(notes_lock_);
     for (auto& each : handed_back_) report.handed_back.push_back(std::move(each));
     handed_back_.clear();

@@ -168,7 +168,8 @@ void ActorCell::run_deferred() {
 
 // To wake a sender for one message costs more than the message. A few of them are worth it; and the end of a batch is, anyway.
 bool ActorCell::is_worth_letting_in() const {
-  return handled_.load(relaxed) - last_let_in_ >= std::min<std::uint64_t>(32, capacity_);
+  const auto handled = static_cast<std::uint32_t>(handled_.load(relaxed));  // One writer.
+  return handled - last_let_in_ >= std::min<std::uint32_t>(32, capacity_);
 }
 
 namespace {

@@ -46,9 +46,8 @@ void deliver(std::shared_ptr<Watch> watch, Terminated end) {
 }
 }  // namespace
 
-void ActorCell::tell_watchers(std::vector<std::shared_ptr<Watch>> watchers,
-                              const std::string& path) {
-  Terminated end{.actor = path, .id = id_, .reason = reason_};
+void ActorCell::tell_watchers(std::vector<std::shared_ptr<Watch>> watchers) {
+  Terminated end{.actor = path(), .id = id_, .reason = reason_};
   if (has_failed_) end.error = extras().last_failure;  // Nobody writes it any more.
   for (auto& each : watchers) deliver(std::move(each), end);
 }

@@ -154,7 +154,7 @@ class ActorCell : private Runnable {
   // Moves as many of an outbox into the mailbox as were granted, or if nothing was, as there is room for. 0 if it is closed, or full.
   std::uint64_t push_from_outbox(OutRun& messages, std::uint32_t granted);
   // It will not be handled.
-  void dispose(Envelope& envelope, std::string_view reason);
+  void dispose(Envelope& envelope, std::string_view reason, AskError::Code answer);
   // The refusal of a full mailbox that does not let its senders wait, counted; nothing if it makes room by dropping, or lets them wait.
   std::optional<Refusal> refuse_full();
   bool push_evicting(const MessageHandler& handler, std::uintptr_t extra, MessageMaker make);
@@ -287,7 +287,7 @@ class ActorCell : private Runnable {
   void apply(Directive directive, const Supervision& policy, const std::exception_ptr& error);
   void wait_before_rebuild(Duration delay);
   void resume_after_failure();
-  void tell_watchers(std::vector<std::shared_ptr<Watch>> watchers, const std::string& path);
+  void tell_watchers(std::vector<std::shared_ptr<Watch>> watchers);
   void tear_down_object();
   bool children_are_gone() const;
   void end_at_once();
@@ -312,6 +312,7 @@ class ActorCell : private Runnable {
   atomic<bool> has_line_{false};  // Changed under the lock.
   // Something came to the urgent lane, or a stop. Set under the lock.
   atomic<bool> needs_attention_{false};
+  bool is_in_family_ = false;  // Guarded by the lock of the family.
   Executor* executor_;
   atomic<ActorExtras*> extras_{nullptr};  // Made under the lock, and stays.
 
@@ -322,9 +323,9 @@ class ActorCell : private Runnable {
   bool may_rebuild_ = false;
   bool has_failed_ = false;  // Which is why it stops.
   StopReason reason_{};
+  std::uint32_t last_let_in_ = 0;  // The low half of handled_, when senders were last let in.
   Cursor taken_;
   atomic<std::uint64_t> handled_{0};
-  std::uint64_t last_let_in_ = 0;  // Of handled_, when senders were last let in.
   ReplyCore** answering_ = nullptr;
   void* object_ = nullptr;
 
@@ -334,7 +335,6 @@ class ActorCell : private Runnable {
   // Guarded by the lock of the family it lives in.
   ActorCell* next_ = nullptr;
   ActorCell* previous_ = nullptr;
-  bool is_in_family_ = false;
 };
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::detail
