@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 #include "family.ipp"
@@ -10,6 +9,7 @@
 #include "handoff/detail/actor/reply_state.hpp"
 #include "handoff/detail/actor/system_core.hpp"
 #include "handoff/detail/core/error_text.hpp"
+#include "handoff/detail/core/spin.hpp"
 #include "handoff/detail/pool/pool_core.hpp"
 #include "handoff/log.hpp"
 #include "turn.hpp"
@@ -21,10 +21,7 @@ namespace {
 constexpr std::size_t most_capacity = std::size_t{1} << 31;
 constexpr std::size_t longest_name = 255;
 
-std::size_t workers_for(std::size_t asked) {
-  if (asked > 0) return asked;
-  return std::max<std::size_t>(1, std::thread::hardware_concurrency());
-}
+std::size_t workers_for(std::size_t asked) { return asked > 0 ? asked : usable_cores(); }
 
 std::unique_ptr<WorkerPool> make_pool(const SystemOptions& options) {
   return std::make_unique<WorkerPool>(
