@@ -237,9 +237,10 @@ ActorShutdownReport SystemCore::shutdown(const Shutdown& how) {
 
 void SystemCore::end() {
   auto report = shutdown(interrupt(Duration::zero()));
-  if (!report.still_alive.empty()) {
+  if (!has_let_pool_go_) {  // Some have not ended, also if inspect() sees them no more.
     static_cast<void>(all_gone_.wait());
-    if (!std::exchange(has_let_pool_go_, true)) PoolAccess::core(*pool_).end_coroutine();
+    has_let_pool_go_ = true;
+    PoolAccess::core(*pool_).end_coroutine();
     SmallGuard guard(notes_lock_);
     for (auto& each : handed_back_) report.handed_back.push_back(std::move(each));
     handed_back_.clear();
