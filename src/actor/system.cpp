@@ -189,9 +189,10 @@ void SystemCore::has_ended(ActorCell& cell) {
   one_is_gone();
 }
 
-// Afterwards the system may be gone.
+// Afterwards the system may be gone. So either this one says that it was the last, or shutdown(): whichever comes second, and that is
+// one change of one number.
 void SystemCore::one_is_gone() {
-  if (alive_.fetch_sub(1, seq_cst) == 1 && is_ending()) all_gone_.set();
+  if (alive_.fetch_sub(1, seq_cst) == ending + 1) all_gone_.set();
 }
 
 // -- The end --------------------------------------------------------------------------------------
@@ -211,9 +212,9 @@ ActorShutdownReport SystemCore::shutdown(const Shutdown& how) {
   const auto ended_before = ended_.load(relaxed);
   hands_back_.store(true, seq_cst);
   roots_.close();
-  is_ending_.store(true, seq_cst);
-  if (alive() == 0) all_gone_.set();
-  bool is_over = all_gone_.is_set();
+  if (alive_.fetch_or(ending, seq_cst) == 0) all_gone_.set();
+  // By a wait, which the last one's set() is done with.
+  bool is_over = all_gone_.wait({.deadline = within(Duration::zero())}).has_value();
   if (!is_over && how.finish() > Duration::zero()) {
     stop_all(ActorCell::Stop::drained);
     is_over =

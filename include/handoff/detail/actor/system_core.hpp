@@ -102,7 +102,7 @@ class SystemCore {
     return dead_letter_count_.load(relaxed);
   }                                                                 // A counter.
   std::uint64_t dropped() const { return dropped_.load(relaxed); }  // A counter.
-  std::size_t alive() const { return alive_.load(seq_cst); }
+  std::size_t alive() const { return alive_.load(seq_cst) & ~ending; }
 
   // Says what became of a message that was accepted and will not be handled.
   void note_dead_letter(ActorCell& to, MessageView message, std::string_view reason);
@@ -123,7 +123,6 @@ class SystemCore {
   WorkerPool& pool() { return *pool_; }
 
  private:
-  bool is_ending() const { return is_ending_.load(seq_cst); }
   Family& family_of(ActorCell& cell);
   void check(const ActorOptions& options) const;
   void give_extras(ActorCell& cell, const ActorOptions& options);
@@ -142,12 +141,13 @@ class SystemCore {
   const Wait limits_{.deadline = {}, .stop = stop_source_.get_token()};
 
   Family roots_;
+  // How many actors there are, and whether the system is ending.
+  static constexpr std::size_t ending = ~(~std::size_t{0} >> 1);
   atomic<std::size_t> alive_{0};
   atomic<std::uint64_t> next_id_{1};
   atomic<std::uint64_t> ended_{0};
   atomic<std::uint64_t> dead_letter_count_{0};
   atomic<std::uint64_t> dropped_{0};
-  atomic<bool> is_ending_{false};
   atomic<bool> hands_back_{false};
   bool has_let_pool_go_ = false;  // Guarded by shutting_down_.
   Event all_gone_;
