@@ -154,6 +154,7 @@ class SystemCore {
   atomic<std::uint64_t> ended_{0};
   atomic<std::uint64_t> dead_letter_count_{0};
   atomic<std::uint64_t> dropped_{0};
+  atomic<bool> is_ending_{false};
   atomic<bool> hands_back_{false};
   bool has_let_pool_go_ = false;  // Guarded by shutting_down_.
   Event all_gone_;
