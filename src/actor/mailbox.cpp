@@ -128,7 +128,8 @@ class Extra {
 std::optional<Refusal> ActorCell::push_now_or_behind(const MessageHandler& handler,
                                                      ReplyCore* reply, MessageMaker make) {
   Extra extra(*this, reply);
-  if (Turn::has_outbox() && when_full_ == WhenFull::block) {
+  // One to itself has no other before it: it could not have waited there.
+  if (Turn::has_outbox() && when_full_ == WhenFull::block && current() != this) {
     if (const auto refusal = push_to_outbox(*current(), handler, extra.word(), make)) {
       return refusal;
     }

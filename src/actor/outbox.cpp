@@ -27,7 +27,9 @@ Lazy<> flush(ActorCell& sender) {
       if (ReplyCore* const reply = take_reply(next.extra)) {
         reply->refuse(AskError::Code::closed, nullptr);
       }
-      next.to->dead_letter(next.message.view(), "its actor stopped before there was room");
+      // It may be of another system, which is gone by now.
+      sender.system().note_dead_letter(*next.to, next.message.view(),
+                                       "its actor stopped before there was room");
     }
     sender.system().remove_edge(sender, *next.to, Edge::room);
     next.to->drop_reference();
@@ -65,8 +67,9 @@ std::optional<Refusal> ActorCell::push_to_outbox(ActorCell& sender, const Messag
     SmallGuard guard(lock_);
     if (is_closed_) return Refusal::closed;
   }
-  // Actors that wait for room at each other would do so for ever.
-  if (!sender.system_.add_edge(sender, *this, Edge::room, nullptr)) return Refusal::full;
+  // Actors that wait for room at each other would do so for ever. Each system knows its own.
+  const bool is_ours = &sender.system_ == &system_;
+  if (is_ours && !sender.system_.add_edge(sender, *this, Edge::room, nullptr)) return Refusal::full;
   try {
     alignas(std::max_align_t) std::array<std::byte, most_in_place> place;
     make(place.data());

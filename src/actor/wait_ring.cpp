@@ -83,18 +83,22 @@ std::string SystemCore::edges_of(ActorCell& from) {
 }
 
 WaitsFor::~WaitsFor() {
-  if (from_ != nullptr) from_->system().remove_edge(*from_, *to_, Edge::ask);
+  if (from_ != nullptr) from_->system().remove_edge(*from_, *to_, kind_);
+}
+
+bool WaitsFor::begin(ActorCell* from, ActorCell& to, Edge kind, std::vector<std::string>* ring) {
+  // One that takes other messages meanwhile holds nobody up.
+  if (from == nullptr || from->is_reentrant() || &from->system() != &to.system()) return true;
+  if (!from->system().add_edge(*from, to, kind, ring)) return false;
+  from_ = from;
+  to_ = &to;
+  kind_ = kind;
+  return true;
 }
 
 bool WaitsFor::begin_ask(ActorCell* from, ActorCell& to) {
-  // One that takes other messages meanwhile holds nobody up.
-  if (from == nullptr || from->is_reentrant() || &from->system() != &to.system()) return true;
   std::vector<std::string> ring;
-  if (from->system().add_edge(*from, to, Edge::ask, &ring)) {
-    from_ = from;
-    to_ = &to;
-    return true;
-  }
+  if (begin(from, to, Edge::ask, &ring)) return true;
   std::string report = "deadlock: actors that wait for each other's answers\n";
   for (std::size_t i = 0; i < ring.size(); ++i) {
     report += fmt::format("  {} waits for {}\n", ring[i], ring[(i + 1) % ring.size()]);

@@ -115,6 +115,8 @@ Lazy<std::expected<void, Refusal>> send_later(AnyRef to, const MessageHandler& h
   const auto refusal = cell.push_now_or_behind(handler, reply, MessageMaker(construct));
   if (!refusal) co_return std::expected<void, Refusal>();
   if (*refusal != Refusal::timed_out) co_return std::unexpected(*refusal);
+  WaitsFor edge;
+  if (!edge.begin_room(ActorCell::current(), cell)) co_return std::unexpected(Refusal::full);
   const std::uintptr_t extra = cell.extra_for(reply);
   const auto sent =
       co_await Awaitable<Sending>(site, deadline, cell, handler, extra, MessageMaker(construct));

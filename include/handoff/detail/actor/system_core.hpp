@@ -179,10 +179,15 @@ class WaitsFor {
 
   // False if that closes a ring, which is reported then.
   bool begin_ask(ActorCell* from, ActorCell& to);
+  // The same for room in its mailbox, and not reported.
+  bool begin_room(ActorCell* from, ActorCell& to) { return begin(from, to, Edge::room, nullptr); }
 
  private:
+  bool begin(ActorCell* from, ActorCell& to, Edge kind, std::vector<std::string>* ring);
+
   ActorCell* from_ = nullptr;
   ActorCell* to_ = nullptr;
+  Edge kind_{};
 };
 
 }  // namespace detail
