@@ -104,13 +104,7 @@ class Actor : private detail::ActorBase {
         detail::is_state_of<Self, State>,
         "this is no state of the actor: list it in its class, using States = std::tuple<...>;");
     using Behaviour = detail::StateBehaviour<Self, State>;
-    auto& extras = own_cell().extras();
-    // The one before may be what calls this.
-    if (extras.behaviour) extras.behaviours_before.push_back(std::move(extras.behaviour));
-    if (extras.behaviours_before.size() > 2) {
-      extras.behaviours_before.erase(extras.behaviours_before.begin());
-    }
-    extras.behaviour = std::make_unique<Behaviour>(std::move(state));
+    own_cell().extras().behaviour = std::make_shared<Behaviour>(std::move(state));
   }
 
   // -- Others ------------------------------------------------------------------------------------

@@ -181,7 +181,6 @@ void ActorCell::tear_down_object() {
   if (ActorExtras* const all = extras_if_any()) {
     for (const auto& each : std::exchange(all->timers, {})) each->retire();
     all->behaviour.reset();
-    all->behaviours_before.clear();
   }
   if (object_ != nullptr) destroy_object();
   object_ = nullptr;

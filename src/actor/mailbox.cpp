@@ -74,30 +74,31 @@ bool ActorCell::push_evicting(const MessageHandler& handler, std::uintptr_t extr
   bool wakes = false;
   alignas(std::max_align_t) std::array<std::byte, sizeof(Envelope) + most_in_place> memory;
   auto& evicted = *reinterpret_cast<Envelope*>(memory.data());
-  bool has_evicted = false;
+  Lane* from = nullptr;
   {
     SmallGuard guard(lock_);
     if (is_closed_) return false;
     if (refresh_room_locked() == 0) {
-      for (int i = type_.lanes - 1; i >= 0 && !has_evicted; --i) {
+      for (int i = type_.lanes - 1; i >= 0 && from == nullptr; --i) {
         Lane& lane = lane_locked(static_cast<std::uint8_t>(i));
-        if (lane.is_empty()) continue;
-        Envelope& oldest = lane.front(type_.stride);
-        evicted.handler = oldest.handler;
-        evicted.extra = oldest.extra;
-        oldest.handler->ops.relocate(oldest.place(), evicted.place());
-        lane.pop();
-        --pushed_;  // As if it had not come.
-        has_evicted = true;
+        if (!lane.is_empty()) from = &lane;
       }
     }
-    // With a capacity of one, and that one being handled, there is nothing to evict: one more, for a moment.
+    // First what may throw. With a capacity of one, and that one being handled, there is nothing to evict: one more, for a moment.
     wakes = put_locked(handler, extra, make);
+    if (from != nullptr) {
+      Envelope& oldest = from->front(type_.stride);
+      evicted.handler = oldest.handler;
+      evicted.extra = oldest.extra;
+      oldest.handler->ops.relocate(oldest.place(), evicted.place());
+      from->pop();
+      --pushed_;  // As if it had not come.
+    }
   }
   if (wakes) schedule();
-  if (has_evicted) {
+  if (from != nullptr) {
     system_.note_dropped(*this);
-    dispose(evicted, "dropped as the oldest");
+    dispose(evicted, "dropped as the oldest", AskError::Code::full);
   }
   return true;
 }
@@ -278,10 +279,8 @@ std::expected<void, Refusal> Sending::result() {
 
 // -- What is never handled ------------------------------------------------------------------------
 
-void ActorCell::dispose(Envelope& envelope, std::string_view reason) {
-  if (ReplyCore* const reply = take_reply(envelope.extra)) {
-    reply->refuse(AskError::Code::closed, nullptr);
-  }
+void ActorCell::dispose(Envelope& envelope, std::string_view reason, AskError::Code answer) {
+  if (ReplyCore* const reply = take_reply(envelope.extra)) reply->refuse(answer, nullptr);
   dead_letter(envelope.view(), reason);
   envelope.handler->ops.destroy(envelope.place());
 }
@@ -295,7 +294,8 @@ void ActorCell::clear_mailbox(std::string_view reason) {
   const auto clear = [&](Cursor cursor) {
     while (!cursor.is_empty()) {
       Envelope& envelope = cursor.current(type_.stride);
-      if (!system_.keep_undelivered(*this, envelope)) dispose(envelope, reason);
+      if (!system_.keep_undelivered(*this, envelope))
+        dispose(envelope, reason, AskError::Code::closed);
       cursor.advance();
     }
   };

@@ -73,7 +73,7 @@ namespace {
 void lose_all(OutRun& run) {
   while (!run.lane.is_empty()) {
     run.to->dispose(run.lane.front(run.to->type().stride),
-                    "its actor stopped before there was room");
+                    "its actor stopped before there was room", AskError::Code::closed);
     run.lane.pop();
   }
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 #include "family.ipp"
@@ -10,6 +9,7 @@
 #include "handoff/detail/actor/reply_state.hpp"
 #include "handoff/detail/actor/system_core.hpp"
 #include "handoff/detail/core/error_text.hpp"
+#include "handoff/detail/core/spin.hpp"
 #include "handoff/detail/pool/pool_core.hpp"
 #include "handoff/log.hpp"
 #include "turn.hpp"
@@ -21,10 +21,7 @@ namespace {
 constexpr std::size_t most_capacity = std::size_t{1} << 31;
 constexpr std::size_t longest_name = 255;
 
-std::size_t workers_for(std::size_t asked) {
-  if (asked > 0) return asked;
-  return std::max<std::size_t>(1, std::thread::hardware_concurrency());
-}
+std::size_t workers_for(std::size_t asked) { return asked > 0 ? asked : usable_cores(); }
 
 std::unique_ptr<WorkerPool> make_pool(const SystemOptions& options) {
   return std::make_unique<WorkerPool>(
@@ -195,7 +192,7 @@ void SystemCore::has_ended(ActorCell& cell) {
 
 // Afterwards the system may be gone.
 void SystemCore::one_is_gone() {
-  if (alive_.fetch_sub(1, seq_cst) == 1 && is_ending()) all_gone_.set();
+  if (alive_.fetch_sub(1, seq_cst) == 1) all_gone_.set();
 }
 
 // -- The end --------------------------------------------------------------------------------------
@@ -216,8 +213,9 @@ ActorShutdownReport SystemCore::shutdown(const Shutdown& how) {
   hands_back_.store(true, seq_cst);
   roots_.close();
   is_ending_.store(true, seq_cst);
-  if (alive() == 0) all_gone_.set();
-  bool is_over = all_gone_.is_set();
+  if (counts_itself_.exchange(false, seq_cst)) one_is_gone();
+  // wait() as well: then whoever has set it is done with it.
+  bool is_over = all_gone_.is_set() && all_gone_.wait().has_value();
   if (!is_over && how.finish() > Duration::zero()) {
     stop_all(ActorCell::Stop::drained);
     is_over =

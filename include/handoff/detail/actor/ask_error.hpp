@@ -12,7 +12,7 @@ namespace handoff::inline HANDOFF_FLAVOUR {
 
 struct AskError {
   enum class Code : std::uint8_t {
-    full,        // The mailbox was; the question was not accepted.
+    full,        // The mailbox was: the question was not accepted, or made room for a newer one.
     closed,      // The actor has stopped, or stopped before it came to the question.
     timed_out,   // No answer in time. One that comes later is discarded.
     stopped,     // Who asked was asked to stop.

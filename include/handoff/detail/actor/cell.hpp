@@ -155,7 +155,7 @@ class ActorCell : private Runnable {
   // Moves as many of an outbox into the mailbox as were granted, or if nothing was, as there is room for. 0 if it is closed, or full.
   std::uint64_t push_from_outbox(OutRun& messages, std::uint32_t granted);
   // It will not be handled.
-  void dispose(Envelope& envelope, std::string_view reason);
+  void dispose(Envelope& envelope, std::string_view reason, AskError::Code answer);
   // The refusal of a full mailbox that does not let its senders wait, counted; nothing if it makes room by dropping, or lets them wait.
   std::optional<Refusal> refuse_full();
   bool push_evicting(const MessageHandler& handler, std::uintptr_t extra, MessageMaker make);

@@ -117,8 +117,7 @@ struct ActorExtras {
   std::vector<Runnable*> deferred;
   std::vector<TimePoint> restart_times;
   Duration restart_delay{};
-  std::unique_ptr<Behaviour> behaviour;
-  std::vector<std::unique_ptr<Behaviour>> behaviours_before;  // A handler of theirs may still run.
+  std::shared_ptr<Behaviour> behaviour;  // Who runs a handler of it keeps it.
   std::shared_ptr<SelfTimer> backoff;
   atomic<Duration::rep> busy{0};
   atomic<Duration::rep> longest{0};

@@ -104,7 +104,9 @@ class SystemCore {
     return dead_letter_count_.load(relaxed);
   }  // A counter.
   std::uint64_t dropped() const { return dropped_.load(relaxed); }  // A counter.
-  std::size_t alive() const { return alive_.load(seq_cst); }
+  std::size_t alive() const {
+    return alive_.load(seq_cst) - (counts_itself_.load(seq_cst) ? 1 : 0);
+  }
 
   // Says what became of a message that was accepted and will not be handled.
   void note_dead_letter(ActorCell& to, MessageView message, std::string_view reason);
@@ -145,12 +147,13 @@ class SystemCore {
 
   const std::shared_ptr<Asks> asks_ = std::make_shared<Asks>();
   Family roots_;
-  atomic<std::size_t> alive_{0};
+  // The actors, and the system itself until it is shut down: who is the last of them has seen the end, and nobody else.
+  atomic<std::size_t> alive_{1};
+  atomic<bool> counts_itself_{true};
   atomic<std::uint64_t> next_id_{1};
   atomic<std::uint64_t> ended_{0};
   atomic<std::uint64_t> dead_letter_count_{0};
   atomic<std::uint64_t> dropped_{0};
-  atomic<bool> is_ending_{false};
   atomic<bool> hands_back_{false};
   bool has_let_pool_go_ = false;  // Guarded by shutting_down_.
   Event all_gone_;

@@ -99,17 +99,18 @@ constexpr bool check_returned() {
   return is_reply;
 }
 
-// Calls it with the message, and answers with what it returns.
+// Calls it with the message, and answers with what it returns. `keeps` is what `handles` is part of, if it is not the actor.
 template <typename M, typename Handles, typename Given>
-void call_handler(ActorCell& cell, Handles& handles, Given&& message, ReplyCore*& reply) {
+void call_handler(ActorCell& cell, Handles& handles, Given&& message, ReplyCore*& reply,
+                  const std::shared_ptr<Behaviour>& keeps = nullptr) {
   using Result = decltype(handles.on(std::forward<Given>(message)));
   if constexpr (is_lazy<Result>) {
     using Value = typename Result::Value;
     if constexpr (check_returned<M, Value>()) {
       using Coroutine = TypedHandlerTask<Handles, M, Value>;
       auto handler = [&handles](M&& kept) { return handles.on(std::move(kept)); };
-      auto* const task =
-          new Coroutine(cell, M(std::forward<Given>(message)), std::exchange(reply, nullptr));
+      auto* const task = new Coroutine(cell, M(std::forward<Given>(message)), reply, keeps);
+      reply = nullptr;  // It is the coroutine's, now that no move of the message can throw.
       task->begin(handler);
     }
   } else if constexpr (std::is_void_v<Result>) {
@@ -173,15 +174,16 @@ bool call_state(ActorCell& cell, Given&& message, ReplyCore*& reply) {
   if constexpr (HasStates<A>) {
     const ActorExtras* const extras = cell.extras_if_any();
     if (extras == nullptr || !extras->behaviour) return false;
-    Behaviour& behaviour = *extras->behaviour;
-    void* const state = behaviour.handler_of(&type_tag<M>);
+    // Its handler may call become().
+    const std::shared_ptr<Behaviour> behaviour = extras->behaviour;
+    void* const state = behaviour->handler_of(&type_tag<M>);
     if (state == nullptr) return false;
     const auto try_one = [&]<typename State>(State* typed) {
       if constexpr (HandlesMoved<State, M>) {
-        if (is_handled || behaviour.state_kind() != &StateBehaviour<A, State>::kind) return;
+        if (is_handled || behaviour->state_kind() != &StateBehaviour<A, State>::kind) return;
         is_handled = true;
         typed = static_cast<State*>(state);
-        call_handler<M>(cell, *typed, std::forward<Given>(message), reply);
+        call_handler<M>(cell, *typed, std::forward<Given>(message), reply, behaviour);
       }
     };
     [&]<typename... States>(std::tuple<States...>*) {
