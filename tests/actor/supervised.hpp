@@ -35,11 +35,11 @@ class Supervised : public ::testing::Test {
   PuppetRef spawn_family(Supervision policy, Script of_child = {}) {
     child_script = std::move(of_child);
     const auto construct = [this](Puppet& self) {
-      (void)self.spawn<Puppet>({.name = "child"}, child_script);
+      auto made_now = self.spawn<Puppet>({.name = "child"}, child_script);
+      if (!child) child = made_now;  // The first: it may have ended before it could be found.
     };
     parent = system.spawn<Puppet>({.name = "parent", .children = supervise(std::move(policy))},
                                   Script{.construct = construct});
-    child = *system.find<Puppet>("parent/child");
     return child;
   }
   PuppetRef spawn_family(Directive directive, Script of_child = {}) {
