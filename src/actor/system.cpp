@@ -215,7 +215,6 @@ ActorShutdownReport SystemCore::shutdown(const Shutdown& how) {
   const auto ended_before = ended_.load(relaxed);
   hands_back_.store(true, seq_cst);
   roots_.close();
-  is_ending_.store(true, seq_cst);
   if (counts_itself_.exchange(false, seq_cst)) one_is_gone();
   // wait() as well: then whoever has set it is done with it.
   bool is_over = all_gone_.is_set() && all_gone_.wait().has_value();

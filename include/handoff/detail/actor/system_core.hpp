@@ -97,7 +97,7 @@ class SystemCore {
 
   ActorShutdownReport shutdown(const Shutdown& how);
   void end();
-  bool is_ending() const { return is_ending_.load(seq_cst); }
+  bool is_ending() const { return hands_back_.load(seq_cst); }  // From the same moment on.
   std::vector<ActorInfo> inspect() const;
   std::vector<DeadLetterNote> dead_letters() const;
   std::uint64_t dead_letter_count() const {
