@@ -39,6 +39,9 @@ ALL = [
     Contender("boost_fiber_channel", "Boost.Fiber channel", "Boost.Fiber", "peer"),
     Contender("boost_fibers", "Boost.Fiber", "Boost.Fiber", "peer"),
     Contender("go_threads", "Go channel, locked to threads", "Go threads", "peer"),
+    Contender("handoff_unbounded", "handoff (mailbox never full)", "handoff", "ours"),
+    Contender("caf", "CAF", "CAF", "peer"),
+    Contender("erlang", "Erlang", "Erlang", "peer"),
     Contender("asio_timer", "Boost.Asio steady_timer", "Asio", "peer"),
     Contender("java_scheduled", "Java ScheduledThreadPoolExecutor", "Java", "peer", java_class="Scheduled"),
     Contender("go_after_func", "Go time.AfterFunc", "Go", "peer"),
@@ -56,4 +59,5 @@ POOLS = ["handoff", "tbb_task_group", "asio_pool", "java_thread_pool", "java_for
 COROUTINE_CHANNELS = ["handoff", "asio_channel", "boost_fiber_channel", "go"]
 THREAD_CHANNELS = ["handoff_threads", "boost_fiber_channel", "go_threads"]
 CHANNELS = ["handoff", "handoff_threads", "asio_channel", "boost_fiber_channel", "go", "go_threads"]
+ACTORS = ["handoff", "caf", "erlang", "go"]
 ANTI_PATTERNS = ["busy_wait", "sleep_poll"]

@@ -1,56 +1,7 @@
 """The questions: what is run for each, and which tables answer it."""
 
-from dataclasses import dataclass, field
-
-from runner import contenders
-
-
-@dataclass(frozen=True)
-class Shape:
-    """One way to run a workload."""
-    name: str
-    arguments: dict = field(default_factory=dict)
-    threads: str = ""
-    # Set where one program runs all contenders by turns, because the differences are nanoseconds.
-    shared_program: str = None
-    only: list = None  # The contenders that can be run this way, if not all can.
-
-    def has(self, contender):
-        return self.only is None or contender in self.only
-
-
-@dataclass(frozen=True)
-class Column:
-    title: str
-    shape: str
-    key: str  # In the program's result.
-
-
-@dataclass(frozen=True)
-class Table:
-    title: str
-    unit: str
-    more_is_better: bool
-    columns: list
-    tie_below: float = 0.0  # Differences smaller than this, in the unit, are noise.
-
-
-@dataclass(frozen=True)
-class Workload:
-    name: str
-    question: str
-    contenders: list
-    shapes: list
-    tables: list
-    arguments: dict
-    quick_arguments: dict
-    setting: str  # For people; filled in with the arguments.
-    java_class: str = None  # Of the contender "java"; others name their own.
-    most_rounds: int = 1000
-    turns_per_round: int = 1  # More and shorter turns, where conditions drift within seconds.
-
-    def rounds(self, asked):
-        return min(asked, self.most_rounds) * self.turns_per_round
+from runner import actor_workloads, contenders
+from runner.question import Column, Shape, Table, Workload, rate_tables
 
 
 def _queue_shape(producers, consumers):
@@ -69,17 +20,6 @@ _POOL_SETTING = ("capacity {capacity} where there is a bound, N = {jobs:,} empty
                  "or as many as fit in {milliseconds} ms")
 _POOL_ARGUMENTS = {"workers": 2, "capacity": 1024, "jobs": 5_000_000, "milliseconds": 500}
 _QUICK_POOL_ARGUMENTS = {"workers": 2, "capacity": 1024, "jobs": 100_000, "milliseconds": 50}
-
-
-def _pool_tables(what, columns):
-    """Rate and price; `columns` are pairs of a title and a shape."""
-    return [
-        Table("Throughput", f"million {what}/s", True,
-              [Column(title, shape, "jobs_per_us") for title, shape in columns]),
-        Table("CPU time", f"CPU seconds per million {what}", False,
-              [Column(title, shape, "cpu_seconds_per_million_jobs") for title, shape in columns]),
-    ]
-
 
 _CARRIERS = [("1 worker", {"workers": 1}, contenders.COROUTINE_CHANNELS),
              ("2 workers", {"workers": 2}, contenders.COROUTINE_CHANNELS),
@@ -176,7 +116,7 @@ ALL = [
         question="How many empty jobs a second does a pool run that one thread outside gives it?",
         contenders=contenders.POOLS[:1] + ["handoff_submit"] + contenders.POOLS[1:],
         shapes=[Shape("outside", threads="2 workers, 1 outside")],
-        tables=_pool_tables("jobs", [("from outside", "outside")]),
+        tables=rate_tables("jobs", [("from outside", "outside")]),
         arguments=_POOL_ARGUMENTS,
         quick_arguments=_QUICK_POOL_ARGUMENTS,
         setting=_POOL_SETTING),
@@ -185,7 +125,7 @@ ALL = [
         question="How many empty jobs a second does a pool run that its own jobs spawn?",
         contenders=["handoff", "tbb_task_group", "asio_pool", "java_fork_join", "goroutines"],
         shapes=[Shape("one_job", threads="2 workers"), Shape("tree", {"tree": 1}, threads="2 workers")],
-        tables=_pool_tables("jobs", [("one spawns all", "one_job"), ("each spawns two", "tree")]),
+        tables=rate_tables("jobs", [("one spawns all", "one_job"), ("each spawns two", "tree")]),
         arguments=_POOL_ARGUMENTS,
         quick_arguments=_QUICK_POOL_ARGUMENTS,
         setting=_POOL_SETTING),
@@ -194,7 +134,7 @@ ALL = [
         question="How many forks a second does a pool make and join, each with next to nothing to do?",
         contenders=["handoff", "tbb_task_group", "tbb_parallel_invoke", "java_fork_join", "goroutines"],
         shapes=[Shape("fib", threads="2 workers")],
-        tables=_pool_tables("forks", [("fib", "fib")]),
+        tables=rate_tables("forks", [("fib", "fib")]),
         arguments={"workers": 2, "n": 30},
         quick_arguments={"workers": 2, "n": 20},
         setting="fib({n}) with a fork for one of its two branches at every level, no cutoff"),
@@ -286,5 +226,6 @@ ALL = [
         quick_arguments={"switches": 50_000},
         setting="two coroutines that yield to each other on one thread, N = {switches:,} turns; "
                 "N calls of a coroutine that returns a number"),
+    *actor_workloads.ALL,
 ]
 BY_NAME = {workload.name: workload for workload in ALL}

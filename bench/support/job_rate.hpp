@@ -14,14 +14,19 @@ class JobStopwatch {
  public:
   // Prints the result of `jobs` that ran since this stopwatch was made; `stop()` comes first.
   void print(std::string_view version, std::uint64_t jobs) const {
-    const double millions = static_cast<double>(jobs) * 1e-6;
     JsonLine line{version};
+    add_to(line, jobs);
+    line.print();
+  }
+
+  // The same for a result that says more.
+  void add_to(JsonLine& line, std::uint64_t jobs) const {
+    const double millions = static_cast<double>(jobs) * 1e-6;
     line.add("jobs", jobs);
     line.add("seconds", seconds_);
     line.add("jobs_per_us", millions / seconds_);
     line.add("seconds_per_million_jobs", seconds_ / millions);
     line.add("cpu_seconds_per_million_jobs", usage_.cpu_seconds / millions);
-    line.print();
   }
 
   void stop() {

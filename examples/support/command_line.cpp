@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <utility>
 
 namespace example {
 
@@ -56,6 +57,20 @@ void CommandLine::add(std::string_view name, std::string_view meaning, std::stri
                       .by_default = value,
                       .set = [allowed = std::move(allowed), &value](std::string_view text) {
                         if (std::ranges::find(allowed, text) == allowed.end()) return false;
+                        value = text;
+                        return true;
+                      }});
+}
+
+void CommandLine::add(std::string_view name, std::string_view meaning, std::string& value,
+                      std::string_view allowed,
+                      std::function<bool(std::string_view text)> is_allowed) {
+  options_.push_back({.name = name,
+                      .meaning = meaning,
+                      .allowed = std::string(allowed),
+                      .by_default = value,
+                      .set = [is_allowed = std::move(is_allowed), &value](std::string_view text) {
+                        if (!is_allowed(text)) return false;
                         value = text;
                         return true;
                       }});

@@ -28,6 +28,9 @@ class CommandLine {
            double most);
   void add(std::string_view name, std::string_view meaning, std::string& value,
            std::vector<std::string_view> allowed);
+  // Any text for which `is_allowed` says so; `allowed` says in words which that is.
+  void add(std::string_view name, std::string_view meaning, std::string& value,
+           std::string_view allowed, std::function<bool(std::string_view text)> is_allowed);
   void add_example(std::string_view command, std::string_view shows) {
     examples_.push_back({command, shows});
   }

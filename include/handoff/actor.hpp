@@ -100,14 +100,11 @@ class Actor : private detail::ActorBase {
   // are listed by the class: using States = std::tuple<LoggingIn, Chatting>.
   template <typename State>
   void become(State state) {
+    static_assert(
+        detail::is_state_of<Self, State>,
+        "this is no state of the actor: list it in its class, using States = std::tuple<...>;");
     using Behaviour = detail::StateBehaviour<Self, State>;
-    auto& extras = own_cell().extras();
-    // The one before may be what calls this.
-    if (extras.behaviour) extras.behaviours_before.push_back(std::move(extras.behaviour));
-    if (extras.behaviours_before.size() > 2) {
-      extras.behaviours_before.erase(extras.behaviours_before.begin());
-    }
-    extras.behaviour = std::make_unique<Behaviour>(std::move(state));
+    own_cell().extras().behaviour = std::make_shared<Behaviour>(std::move(state));
   }
 
   // -- Others ------------------------------------------------------------------------------------
@@ -129,7 +126,9 @@ class Actor : private detail::ActorBase {
     static_assert(detail::HandlesMoved<Self, Terminated>,
                   "to watch another, an actor needs a handler on(Terminated)");
     const auto tell = [](detail::ActorCell& cell, const Terminated& end) {
-      static_cast<Self*>(cell.object())->on(Terminated(end));
+      detail::ReplyCore* nobody = nullptr;
+      detail::call_handler<Terminated>(cell, *static_cast<Self*>(cell.object()), Terminated(end),
+                                       nobody);
     };
     if (other.cell() == nullptr) return;
     detail::watch(std::make_shared<detail::Watch>(*other.cell(), &own_cell(), tell));
@@ -185,7 +184,7 @@ template <typename F>
 class FunctionActor final : public FunctionActorBase<F> {
  public:
   explicit FunctionActor(const F& function) : function_(function) {}
-  auto on(typename FunctionMessage<F>::Type message) { return function_(std::move(message)); }
+  auto on(GivenTo<F> message) { return function_(std::forward<GivenTo<F>>(message)); }
 
  private:
   F function_;
@@ -216,8 +215,13 @@ class ActorSystem {
   template <typename F>
     requires(!detail::IsActor<F>)
   auto spawn(F function, const ActorOptions& options = {}) {
-    return detail::spawn_actor<detail::FunctionActor<F>>(*core_, nullptr, options,
-                                                         std::move(function));
+    static_assert(detail::TakesOneMessage<F>,
+                  "an actor of a function takes one kind of message, by value or by reference to "
+                  "const, and names its type");
+    if constexpr (detail::TakesOneMessage<F>) {
+      return detail::spawn_actor<detail::FunctionActor<F>>(*core_, nullptr, options,
+                                                           std::move(function));
+    }
   }
 
   // By its path. Nothing if there is none of that name, or it is of another class.

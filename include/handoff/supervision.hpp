@@ -1,7 +1,7 @@
 // What happens when an actor's handler throws. The parent's policy decides, for each of its children.
 //
-//   auto shop = system.spawn<Shop>({.children = {.directive = handoff::Directive::restart, .most_restarts = 5,
-//                                                .within = 1min, .backoff = 100ms}});
+//   auto shop = system.spawn<Shop>({.children = handoff::supervise({.directive = handoff::Directive::restart, .most_restarts = 5,
+//                                                                   .within = 1min, .backoff = 100ms})});
 //
 //   resume      The actor keeps its state and goes on with the next message.
 //   restart     Its children are stopped, its state is destroyed and made anew from the arguments of spawn(); its mailbox stays. Past

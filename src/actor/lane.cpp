@@ -39,7 +39,7 @@ void Lane::grow(std::uint32_t stride) {
 
 // A chunk without messages must not stay: others take it that there is one in each.
 void Lane::abandon_reserved() {
-  if (back_->used > 0) return;
+  if (back_ == nullptr || back_->used > 0) return;
   Chunk* before = nullptr;
   for (Chunk* each = front_.chunk; each != back_; each = each->next) before = each;
   free_chunk(back_);
@@ -49,6 +49,34 @@ void Lane::abandon_reserved() {
   } else {
     before->next = nullptr;
   }
+}
+
+std::uint64_t Lane::move_to(Lane& other, std::uint64_t most, std::uint32_t stride) {
+  std::uint64_t moved = 0;
+  while (moved < most && !is_empty()) {
+    Chunk* const chunk = front_.chunk;
+    if (front_.position == 0 && chunk->used <= most - moved) {
+      front_.chunk = std::exchange(chunk->next, nullptr);
+      if (front_.is_empty()) back_ = nullptr;
+      if (other.back_ == nullptr) {
+        other.front_ = {.chunk = chunk, .position = 0};
+      } else {
+        other.back_->next = chunk;
+      }
+      other.back_ = chunk;
+      moved += chunk->used;
+      continue;
+    }
+    Envelope& to = other.reserve(stride);
+    Envelope& from = front(stride);
+    to.handler = from.handler;
+    to.extra = from.extra;
+    from.handler->ops.relocate(from.place(), to.place());
+    other.commit();
+    pop();
+    ++moved;
+  }
+  return moved;
 }
 
 void Lane::pop() {

@@ -156,6 +156,7 @@ void ActorCell::rebuild() {
     object_ = construct();
   } catch (...) {
     is_constructing_ = false;
+    tear_down_object();
     fail(std::current_exception(), MessageView());
     return;
   }
@@ -167,20 +168,21 @@ void ActorCell::rebuild() {
 }
 
 void ActorCell::tear_down_object() {
-  if (object_ == nullptr) return;
-  try {
-    call_on_stop();
-  } catch (...) {
-    system_.note_failure(
-        {.actor = path(), .message = MessageView(), .error = std::current_exception()},
-        Directive::stop);
+  if (object_ != nullptr && has_started_) {
+    try {
+      call_on_stop();
+    } catch (...) {
+      system_.note_failure(
+          {.actor = path(), .message = MessageView(), .error = std::current_exception()},
+          Directive::stop);
+    }
   }
+  // A constructor that has thrown may have armed timers, too.
   if (ActorExtras* const all = extras_if_any()) {
     for (const auto& each : std::exchange(all->timers, {})) each->retire();
     all->behaviour.reset();
-    all->behaviours_before.clear();
   }
-  destroy_object();
+  if (object_ != nullptr) destroy_object();
   object_ = nullptr;
 }
 
@@ -233,7 +235,6 @@ bool ActorCell::children_are_gone() const {
 
 // False if it has to wait for what it has sent last.
 bool ActorCell::finish() {
-  const std::string own_path = extras_if_any() == nullptr ? std::string() : path();
   tear_down_object();
   clear_mailbox(has_failed_ ? "its actor failed" : "its actor was stopped");
   if (ActorExtras* const all = extras_if_any()) {
@@ -253,7 +254,7 @@ bool ActorCell::finish() {
   // They find that it has stopped, and end.
   run_urgent_lane(left);
   if (extras_if_any() != nullptr) run_deferred();
-  if (!watchers.empty()) tell_watchers(std::move(watchers), own_path);
+  if (!watchers.empty()) tell_watchers(std::move(watchers));
   system_.has_ended(*this);
   return true;
 }
@@ -264,7 +265,7 @@ void ActorCell::end_at_once() {
     SmallGuard guard(lock_);
     is_closed_ = true;
   }
-  reason_ = StopReason::shutdown;
+  reason_ = system_.is_ending() ? StopReason::shutdown : StopReason::requested;
   static_cast<void>(finish());
   drop_reference();
 }

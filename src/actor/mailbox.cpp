@@ -34,6 +34,12 @@ bool ActorCell::has_messages_locked() const {
   return false;
 }
 
+std::size_t ActorCell::load() const {
+  SmallGuard guard(lock_);
+  if (is_closed_) return SIZE_MAX;
+  return pushed_ + reserved_ - handled_.load(relaxed);  // A guess for others.
+}
+
 std::uintptr_t ActorCell::extra_for(ReplyCore* reply) const {
   return is_traced_ ? traced_extra_of(reply) : extra_of(reply);
 }
@@ -68,30 +74,31 @@ bool ActorCell::push_evicting(const MessageHandler& handler, std::uintptr_t extr
   bool wakes = false;
   alignas(std::max_align_t) std::array<std::byte, sizeof(Envelope) + most_in_place> memory;
   auto& evicted = *reinterpret_cast<Envelope*>(memory.data());
-  bool has_evicted = false;
+  Lane* from = nullptr;
   {
     SmallGuard guard(lock_);
     if (is_closed_) return false;
     if (refresh_room_locked() == 0) {
-      for (int i = type_.lanes - 1; i >= 0 && !has_evicted; --i) {
+      for (int i = type_.lanes - 1; i >= 0 && from == nullptr; --i) {
         Lane& lane = lane_locked(static_cast<std::uint8_t>(i));
-        if (lane.is_empty()) continue;
-        Envelope& oldest = lane.front(type_.stride);
-        evicted.handler = oldest.handler;
-        evicted.extra = oldest.extra;
-        oldest.handler->ops.relocate(oldest.place(), evicted.place());
-        lane.pop();
-        --pushed_;  // As if it had not come.
-        has_evicted = true;
+        if (!lane.is_empty()) from = &lane;
       }
     }
-    // With a capacity of one, and that one being handled, there is nothing to evict: one more, for a moment.
+    // First what may throw. With a capacity of one, and that one being handled, there is nothing to evict: one more, for a moment.
     wakes = put_locked(handler, extra, make);
+    if (from != nullptr) {
+      Envelope& oldest = from->front(type_.stride);
+      evicted.handler = oldest.handler;
+      evicted.extra = oldest.extra;
+      oldest.handler->ops.relocate(oldest.place(), evicted.place());
+      from->pop();
+      --pushed_;  // As if it had not come.
+    }
   }
   if (wakes) schedule();
-  if (has_evicted) {
+  if (from != nullptr) {
     system_.note_dropped(*this);
-    dispose(evicted, "dropped as the oldest");
+    dispose(evicted, "dropped as the oldest", AskError::Code::full);
   }
   return true;
 }
@@ -121,7 +128,7 @@ class Extra {
 std::optional<Refusal> ActorCell::push_now_or_behind(const MessageHandler& handler,
                                                      ReplyCore* reply, MessageMaker make) {
   Extra extra(*this, reply);
-  if (Turn::has_outbox() && when_full_ == WhenFull::block) {
+  if (goes_behind()) {
     if (const auto refusal = push_to_outbox(*current(), handler, extra.word(), make)) {
       return refusal;
     }
@@ -141,7 +148,7 @@ std::optional<Refusal> ActorCell::push_slowly(const MessageHandler& handler, Rep
                                               std::source_location where) {
   ActorCell* const sender = current();
   // What was sent before it waits still. A thread that waits for an answer here would keep it from going.
-  if (how == Waits::here && Turn::has_outbox()) return Refusal::full;
+  if (how == Waits::here && goes_behind()) return Refusal::full;
   const auto refusal = push_now_or_behind(handler, reply, make);
   if (refusal != Refusal::timed_out) return refusal;
   Extra extra(*this, reply);
@@ -182,18 +189,24 @@ void ActorCell::let_senders_in() {
   }
 }
 
+namespace {
+constexpr int let_in_at_once = 4;  // As many as Unparks keeps until the locks are given back.
+}
+
 // True if there may be more to let in.
 bool ActorCell::let_some_in(SenderLine& line) {
   Unparks unparks;
   SmallGuard line_guard(line.list.lock());
   SmallGuard guard(lock_);
   std::uint64_t room = refresh_room_locked();
+  int let_in = 0;
   while (Link* const link = line.list.front_locked()) {
-    if (unparks.is_full()) return true;
+    if (let_in++ == let_in_at_once) return true;
     if (!is_closed_) {
       if (room == 0) break;
-      --room;
-      ++reserved_;
+      link->ticket = std::min(room, link->ticket);
+      room -= link->ticket;
+      reserved_ += static_cast<std::uint32_t>(link->ticket);
     }
     let_through_locked(line.list, *link, unparks);
   }
@@ -202,22 +215,32 @@ bool ActorCell::let_some_in(SenderLine& line) {
 }
 
 void ActorCell::publish_handled() {
-  handled_.store(handled_.load(relaxed), seq_cst);  // See has_line_ in the header. One writer.
+  const std::uint64_t handled = handled_.load(relaxed);  // One writer.
+  handled_.store(handled, seq_cst);                      // See has_line_ in the header.
+  last_let_in_ = static_cast<std::uint32_t>(handled);
   if (has_line_.load(seq_cst)) let_senders_in();
 }
 
-RoomWait::RoomWait(ActorCell& cell, SenderLine& line) : LineSteps(line, line.list), cell_(cell) {}
+RoomWait::RoomWait(ActorCell& cell, SenderLine& line, std::uint32_t wanted)
+    : LineSteps(line, line.list), cell_(cell), wanted_(wanted) {}
 
+// A link's ticket is how many it wants, and once it is let in, how many it has.
 bool RoomWait::enter_line_locked(Link& link, Unparks&) {
   SenderLine& line = *cell_.extras_if_any()->line.load(acquire);  // Pairs with line().
   SmallGuard guard(cell_.lock_);
-  if (cell_.is_closed_) return false;  // Which push_reserved() will find.
+  if (cell_.is_closed_) return false;  // Which who pushes will find.
   cell_.has_line_.store(true, seq_cst);
-  if (line.list.is_empty_locked() && cell_.refresh_room_locked() > 0) {
-    cell_.has_line_.store(false, seq_cst);
-    ++cell_.reserved_;
-    return false;
+  if (line.list.is_empty_locked()) {
+    const std::uint64_t room = cell_.refresh_room_locked();
+    if (room > 0) {
+      cell_.has_line_.store(false, seq_cst);
+      granted_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(room, wanted_));
+      cell_.reserved_ += granted_;
+      return false;
+    }
   }
+  link.ticket = wanted_;
+  place_ = &link;
   line.list.push_back_locked(link);
   return true;
 }
@@ -233,7 +256,7 @@ Stats SenderLine::stats() const {
 
 Sending::Sending(ActorCell& cell, const MessageHandler& handler, std::uintptr_t extra,
                  MessageMaker make)
-    : RoomWait(cell, cell.line()), cell_(cell), handler_(handler), extra_(extra), make_(make) {}
+    : RoomWait(cell, cell.line(), 1), cell_(cell), handler_(handler), extra_(extra), make_(make) {}
 
 bool Sending::ready(const std::stop_token& stop) {
   if (stop.stop_requested()) return refuse(Refusal::stopped);
@@ -256,10 +279,8 @@ std::expected<void, Refusal> Sending::result() {
 
 // -- What is never handled ------------------------------------------------------------------------
 
-void ActorCell::dispose(Envelope& envelope, std::string_view reason) {
-  if (ReplyCore* const reply = take_reply(envelope.extra)) {
-    reply->refuse(AskError::Code::closed, nullptr);
-  }
+void ActorCell::dispose(Envelope& envelope, std::string_view reason, AskError::Code answer) {
+  if (ReplyCore* const reply = take_reply(envelope.extra)) reply->refuse(answer, nullptr);
   dead_letter(envelope.view(), reason);
   envelope.handler->ops.destroy(envelope.place());
 }
@@ -273,7 +294,8 @@ void ActorCell::clear_mailbox(std::string_view reason) {
   const auto clear = [&](Cursor cursor) {
     while (!cursor.is_empty()) {
       Envelope& envelope = cursor.current(type_.stride);
-      if (!system_.keep_undelivered(*this, envelope)) dispose(envelope, reason);
+      if (!system_.keep_undelivered(*this, envelope))
+        dispose(envelope, reason, AskError::Code::closed);
       cursor.advance();
     }
   };

@@ -1,5 +1,5 @@
 // What a plain handler has sent to a full mailbox: it cannot wait, so its message does, and the actor takes no other until it is gone.
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <source_location>
 
@@ -13,26 +13,90 @@
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
 namespace {
+constexpr std::uint64_t most_at_once = 256;  // Of one sender, before others are let in.
+}
 
-// One message after the other, in the order they were sent.
+// Waits for room for the first of an outbox, and moves them. The result is how many have gone.
+class Flushing final : public RoomWait {
+ public:
+  explicit Flushing(OutRun& run)
+      : RoomWait(*run.to, run.to->line(),
+                 static_cast<std::uint32_t>(std::min(run.count, most_at_once))),
+        run_(run) {}
+
+  bool ready(const std::stop_token& stop) {
+    if (stop.stop_requested()) return refuse(Refusal::stopped);
+    moved_ = run_.to->push_from_outbox(run_, 0);
+    return moved_ > 0;
+  }
+  std::expected<std::uint64_t, Refusal> result() {
+    if (const auto let_in = LineSteps::result(); !let_in) return std::unexpected(let_in.error());
+    if (moved_ == 0) moved_ = run_.to->push_from_outbox(run_, granted());
+    if (moved_ == 0) return std::unexpected(Refusal::closed);
+    return moved_;
+  }
+
+ private:
+  OutRun& run_;
+  std::uint64_t moved_ = 0;
+};
+
+std::uint64_t ActorCell::push_from_outbox(OutRun& messages, std::uint32_t granted) {
+  std::uint64_t moved = 0;
+  bool wakes = false;
+  {
+    SmallGuard guard(lock_);
+    if (is_closed_) return 0;
+    reserved_ -= granted;
+    // Without a grant, as much as there is room for, unless others stand in line.
+    std::uint64_t most = granted;
+    if (granted == 0 && !has_no_room_locked()) most = refresh_room_locked();
+    if (most == 0) return 0;
+    if (type_.lanes == 1) {
+      moved = messages.lane.move_to(lane_, most, type_.stride);
+    } else {
+      for (; moved < most && !messages.lane.is_empty(); ++moved) {
+        Lane& lane = lane_locked(messages.lane.front(type_.stride).handler->lane);
+        static_cast<void>(messages.lane.move_to(lane, 1, type_.stride));
+      }
+    }
+    pushed_ += moved;
+    wakes = !std::exchange(is_scheduled_, true);
+  }
+  messages.count -= moved;
+  if (wakes) schedule();
+  return moved;
+}
+
+namespace {
+
+void lose_all(OutRun& run) {
+  while (!run.lane.is_empty()) {
+    run.to->dispose(run.lane.front(run.to->type().stride),
+                    "its actor stopped before there was room", AskError::Code::closed);
+    run.lane.pop();
+  }
+}
+
+// Some messages after the others, in the order they were sent.
 Lazy<> flush(ActorCell& sender) {
   ActorExtras& all = sender.extras();
   while (!all.outbox.empty()) {
-    OutMessage& next = all.outbox.front();
-    auto move = [&next](void* place) { next.message.move_to(place); };
+    OutRun& run = all.outbox.front();
     const WaitSite site{.operation = "send", .where = std::source_location::current()};
-    const auto sent = co_await Awaitable<Sending>(site, Deadline(), *next.to, *next.handler,
-                                                  next.extra, MessageMaker(move));
-    if (!sent) {
-      if (ReplyCore* const reply = take_reply(next.extra)) {
-        reply->refuse(AskError::Code::closed, nullptr);
-      }
-      next.to->dead_letter(next.message.view(), "its actor stopped before there was room");
+    const auto moved = co_await Awaitable<Flushing>(site, Deadline(), run);
+    const std::uint64_t before = run.count + moved.value_or(0);
+    if (!moved) {
+      lose_all(run);
+      run.count = 0;
     }
-    sender.system().remove_edge(sender, *next.to, Edge::room);
-    next.to->drop_reference();
+    // For people, and for the bound.
+    all.outbox_size.store(all.outbox_size.load(relaxed) - (before - run.count), relaxed);
+    if (run.count > 0) continue;
+    ActorCell& to = *run.to;
     all.outbox.pop_front();
-    all.outbox_size.store(all.outbox.size(), relaxed);  // For people.
+    if (!sender.has_in_outbox(to)) sender.system().remove_edge(sender, to, Edge::room);
+    to.drop_reference();
   }
 }
 
@@ -57,28 +121,53 @@ class Flush final : public HandlerTask, public InFrameMemory {
 
 }  // namespace
 
+// The last first: an actor mostly goes on sending to the same one.
+bool ActorCell::has_in_outbox(const ActorCell& to) const {
+  const auto& outbox = extras_if_any()->outbox;
+  return std::any_of(outbox.rbegin(), outbox.rend(),
+                     [&](const OutRun& each) { return each.to == &to; });
+}
+
+bool ActorCell::goes_behind() const {
+  return Turn::has_outbox() && current()->has_in_outbox(*this);
+}
+
 std::optional<Refusal> ActorCell::push_to_outbox(ActorCell& sender, const MessageHandler& handler,
                                                  std::uintptr_t extra, MessageMaker make) {
   ActorExtras& all = sender.extras();
-  if (all.outbox.size() >= all.most_outbox) return Refusal::full;
-  {
-    SmallGuard guard(lock_);
-    if (is_closed_) return Refusal::closed;
+  const std::size_t size = all.outbox_size.load(relaxed);  // Its turn's own.
+  if (size >= all.most_outbox) return Refusal::full;
+  if (all.outbox.empty() || all.outbox.back().to != this) {
+    {
+      SmallGuard guard(lock_);
+      if (is_closed_) return Refusal::closed;
+    }
+    // Actors that wait for room at each other would do so for ever.
+    const bool is_first = !sender.has_in_outbox(*this);
+    if (is_first && !sender.system_.add_edge(sender, *this, Edge::room, nullptr)) {
+      return Refusal::full;
+    }
+    all.outbox.emplace_back(*this);
+    add_reference();
   }
-  // Actors that wait for room at each other would do so for ever.
-  if (!sender.system_.add_edge(sender, *this, Edge::room, nullptr)) return Refusal::full;
+  OutRun& last = all.outbox.back();
   try {
-    alignas(std::max_align_t) std::array<std::byte, most_in_place> place;
-    make(place.data());
-    auto message = AnyMessage::from(handler.ops, place.data());
-    all.outbox.push_back(
-        {.to = this, .handler = &handler, .extra = extra, .message = std::move(message)});
+    Envelope& envelope = last.lane.reserve(type_.stride);
+    make(envelope.place());
+    envelope.handler = &handler;
+    envelope.extra = extra;
   } catch (...) {
-    sender.system_.remove_edge(sender, *this, Edge::room);
+    last.lane.abandon_reserved();
+    if (last.count == 0) {
+      all.outbox.pop_back();
+      if (!sender.has_in_outbox(*this)) sender.system_.remove_edge(sender, *this, Edge::room);
+      drop_reference();
+    }
     throw;
   }
-  add_reference();
-  all.outbox_size.store(all.outbox.size(), relaxed);  // For people.
+  last.lane.commit();
+  ++last.count;
+  all.outbox_size.store(size + 1, relaxed);  // Read by others for people only.
   if (!Turn::has_outbox()) {
     Turn::set_has_outbox(true);
     (new Flush(sender))->begin();

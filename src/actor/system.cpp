@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 
 #include "family.ipp"
@@ -10,6 +9,7 @@
 #include "handoff/detail/actor/reply_state.hpp"
 #include "handoff/detail/actor/system_core.hpp"
 #include "handoff/detail/core/error_text.hpp"
+#include "handoff/detail/core/spin.hpp"
 #include "handoff/detail/pool/pool_core.hpp"
 #include "handoff/log.hpp"
 #include "turn.hpp"
@@ -21,10 +21,7 @@ namespace {
 constexpr std::size_t most_capacity = std::size_t{1} << 31;
 constexpr std::size_t longest_name = 255;
 
-std::size_t workers_for(std::size_t asked) {
-  if (asked > 0) return asked;
-  return std::max<std::size_t>(1, std::thread::hardware_concurrency());
-}
+std::size_t workers_for(std::size_t asked) { return asked > 0 ? asked : usable_cores(); }
 
 std::unique_ptr<WorkerPool> make_pool(const SystemOptions& options) {
   return std::make_unique<WorkerPool>(
@@ -44,10 +41,12 @@ SystemCore::SystemCore(const SystemOptions& options, SystemHooks hooks, WorkerPo
       is_traced_(options.tracing),
       times_handlers_(options.time_handlers || options.slow_handler > Duration::zero()),
       slow_handler_(options.slow_handler) {
-  // As one coroutine of it, so that the pool does not end before the system.
-  if (PoolAccess::core(*pool_).begin_coroutine()) {
-    throw std::invalid_argument("the pool of an ActorSystem must not be shut down or full");
-  }
+  // As one coroutine of it, so that the pool does not end before the system. First counted in, then looked at: one that is closed later waits.
+  PoolCore& core = PoolAccess::core(*pool_);
+  const bool is_counted = !core.begin_coroutine();
+  if (is_counted && !core.is_closed()) return;
+  if (is_counted) core.end_coroutine();
+  throw std::invalid_argument("the pool of an ActorSystem must not be shut down or full");
 }
 
 SystemCore::~SystemCore() { end(); }
@@ -115,7 +114,9 @@ void SystemCore::take_in(ActorCell& cell, const ActorOptions& options) {
   give_extras(cell, options);
   alive_.fetch_add(1, seq_cst);
   cell.add_reference();  // The system's, until it has ended.
-  if (!family_of(cell).add(cell)) {
+  // A parent that had no children when it began to stop has no family that was closed.
+  const bool is_too_late = cell.parent_ != nullptr && cell.parent_->is_stopping();
+  if (is_too_late || !family_of(cell).add(cell)) {
     cell.end_at_once();
     return;
   }
@@ -189,10 +190,9 @@ void SystemCore::has_ended(ActorCell& cell) {
   one_is_gone();
 }
 
-// Afterwards the system may be gone. So either this one says that it was the last, or shutdown(): whichever comes second, and that is
-// one change of one number.
+// Afterwards the system may be gone.
 void SystemCore::one_is_gone() {
-  if (alive_.fetch_sub(1, seq_cst) == ending + 1) all_gone_.set();
+  if (alive_.fetch_sub(1, seq_cst) == 1) all_gone_.set();
 }
 
 // -- The end --------------------------------------------------------------------------------------
@@ -212,9 +212,10 @@ ActorShutdownReport SystemCore::shutdown(const Shutdown& how) {
   const auto ended_before = ended_.load(relaxed);
   hands_back_.store(true, seq_cst);
   roots_.close();
-  if (alive_.fetch_or(ending, seq_cst) == 0) all_gone_.set();
-  // By a wait, which the last one's set() is done with.
-  bool is_over = all_gone_.wait({.deadline = within(Duration::zero())}).has_value();
+  is_ending_.store(true, seq_cst);
+  if (counts_itself_.exchange(false, seq_cst)) one_is_gone();
+  // wait() as well: then whoever has set it is done with it.
+  bool is_over = all_gone_.is_set() && all_gone_.wait().has_value();
   if (!is_over && how.finish() > Duration::zero()) {
     stop_all(ActorCell::Stop::drained);
     is_over =
@@ -238,10 +239,10 @@ ActorShutdownReport SystemCore::shutdown(const Shutdown& how) {
 
 void SystemCore::end() {
   auto report = shutdown(interrupt(Duration::zero()));
-  if (!has_let_pool_go_) {  // Some have not ended, also if inspect() sees them no more.
-    static_cast<void>(all_gone_.wait());
-    has_let_pool_go_ = true;
-    PoolAccess::core(*pool_).end_coroutine();
+  // Not if nobody is in the list: one that has just left it is still to be counted out.
+  static_cast<void>(all_gone_.wait());
+  if (!std::exchange(has_let_pool_go_, true)) PoolAccess::core(*pool_).end_coroutine();
+  {
     SmallGuard guard(notes_lock_);
     for (auto& each : handed_back_) report.handed_back.push_back(std::move(each));
     handed_back_.clear();

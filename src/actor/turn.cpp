@@ -1,6 +1,7 @@
 // An actor's turn: what is urgent first, then messages, until there is nothing left or others should run.
 #include "turn.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "handoff/detail/actor/handler_task.hpp"
 #include "handoff/detail/actor/reply_state.hpp"
 #include "handoff/detail/actor/trace.hpp"
+#include "handoff/detail/core/coarse_clock.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
@@ -137,7 +139,9 @@ ActorCell::After ActorCell::work() {
         break;
       case Todo::deferred: run_deferred(); break;
       case Todo::rebuild: rebuild(); break;
-      case Todo::stop: begin_stop(StopReason::requested); break;
+      case Todo::stop:
+        begin_stop(system_.is_ending() ? StopReason::shutdown : StopReason::requested);
+        break;
       case Todo::finish:
         if (finish()) return After::gone;
         break;
@@ -154,7 +158,10 @@ void ActorCell::run_urgent_lane(Runnable* first) {
 }
 
 bool ActorCell::defer(Runnable& runnable) {
-  if (phase() == Phase::running && has_started_ && !is_held_up()) return false;
+  if (phase() == Phase::running && has_started_ && !is_held_up()) {
+    SmallGuard guard(lock_);
+    if (stop_ != Stop::now) return false;  // Otherwise it has called its last handler.
+  }
   extras().deferred.push_back(&runnable);
   return true;
 }
@@ -162,6 +169,12 @@ bool ActorCell::defer(Runnable& runnable) {
 void ActorCell::run_deferred() {
   const auto deferred = std::exchange(extras().deferred, {});
   for (Runnable* const each : deferred) each->run(*each);
+}
+
+// To wake a sender for one message costs more than the message. A few of them are worth it; and the end of a batch is, anyway.
+bool ActorCell::is_worth_letting_in() const {
+  const auto handled = static_cast<std::uint32_t>(handled_.load(relaxed));  // One writer.
+  return handled - last_let_in_ >= std::min<std::uint32_t>(32, capacity_);
 }
 
 namespace {
@@ -176,7 +189,7 @@ bool ActorCell::handle_batch(int& budget) {
   --budget;
   // Senders look at it to find room; that they are told is up to publish_handled().
   count(handled_);
-  if (has_line_.load(relaxed)) publish_handled();
+  if (has_line_.load(relaxed) && is_worth_letting_in()) publish_handled();
   handle(envelope);
   envelope.handler->ops.destroy(envelope.place());
   taken_.advance();
@@ -203,7 +216,7 @@ bool ActorCell::handle_one_locked_out(int& budget) {
   }
   --budget;
   count(handled_);
-  if (has_line_.load(relaxed)) publish_handled();
+  if (has_line_.load(relaxed) && is_worth_letting_in()) publish_handled();
   handle(envelope);
   envelope.handler->ops.destroy(envelope.place());
   if (needs_attention_.load(relaxed) || phase() != Phase::running) return false;  // As above.
@@ -241,7 +254,7 @@ void ActorCell::handle(Envelope& envelope) {
   ReplyCore* reply = take_reply(envelope.extra, &trace);
   std::optional<TraceHere> traced;
   if (trace.is_valid()) traced.emplace(next_span(trace));
-  if (reply != nullptr && reply->deadline().has_passed()) {
+  if (reply != nullptr && coarse_now() >= reply->deadline().when()) {
     // Nobody waits for the answer any more.
     reply->refuse(AskError::Code::timed_out, nullptr);
     return dead_letter(envelope.view(), "asked, and not waited for any more");

@@ -1,5 +1,6 @@
 #include "handoff/detail/core/spin.hpp"
 
+#include <algorithm>
 #include <thread>
 
 #include "handoff/detail/core/simulation.hpp"
@@ -10,19 +11,15 @@
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
-namespace {
-
 unsigned usable_cores() {
 #if defined(__linux__)
-  cpu_set_t allowed;  // A process may be held to fewer cores than the machine has.
+  cpu_set_t allowed;
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
     return static_cast<unsigned>(CPU_COUNT(&allowed));
   }
 #endif
-  return std::thread::hardware_concurrency();
+  return std::max(1U, std::thread::hardware_concurrency());  // 0 if it cannot be known.
 }
-
-}  // namespace
 
 bool spinning_pays() {
   if constexpr (simulated_build) return false;

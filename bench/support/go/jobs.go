@@ -25,13 +25,16 @@ func (watch *JobStopwatch) Stop() {
 }
 
 // PrintRate prints the result of the jobs that ran between start and stop.
-func (watch *JobStopwatch) PrintRate(jobs uint64) {
+func (watch *JobStopwatch) PrintRate(jobs uint64) { PrintResult(watch.Rate(jobs)) }
+
+// Rate is what PrintRate prints, for a result that says more.
+func (watch *JobStopwatch) Rate(jobs uint64) map[string]any {
 	millions := float64(jobs) * 1e-6
-	PrintResult(map[string]any{
+	return map[string]any{
 		"jobs":                         jobs,
 		"seconds":                      watch.seconds,
 		"jobs_per_us":                  millions / watch.seconds,
 		"seconds_per_million_jobs":     watch.seconds / millions,
 		"cpu_seconds_per_million_jobs": watch.usage.CPUSeconds / millions,
-	})
+	}
 }

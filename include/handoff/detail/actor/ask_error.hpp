@@ -12,7 +12,7 @@ namespace handoff::inline HANDOFF_FLAVOUR {
 
 struct AskError {
   enum class Code : std::uint8_t {
-    full,        // The mailbox was; the question was not accepted.
+    full,        // The mailbox was: the question was not accepted, or made room for a newer one.
     closed,      // The actor has stopped, or stopped before it came to the question.
     timed_out,   // No answer in time. One that comes later is discarded.
     stopped,     // Who asked was asked to stop.
@@ -24,7 +24,7 @@ struct AskError {
   Code code;
   std::exception_ptr cause = nullptr;
 
-  friend bool operator==(const AskError& error, Code code) { return error.code == code; }
+  friend bool operator==(const AskError& error, Code which) { return error.code == which; }
 };
 
 constexpr std::string_view to_string(AskError::Code code) {

@@ -41,6 +41,7 @@ namespace handoff::inline HANDOFF_FLAVOUR {
 struct ActorInfo;
 struct Failure;
 struct Supervision;
+struct Terminated;
 enum class StopReason : std::uint8_t;
 enum class Directive : std::uint8_t;
 }  // namespace handoff::inline HANDOFF_FLAVOUR
@@ -52,9 +53,11 @@ class SenderLine;
 class HandlerTask;
 class RoomWait;
 class Sending;
+class Flushing;
 class Family;
 struct Order;
 struct Watch;
+struct OutRun;
 struct ActorExtras;
 struct SpawnSettings;
 
@@ -110,6 +113,8 @@ class ActorCell : private Runnable {
   std::string path() const;
   bool is_named(std::string_view name) const;
   WhenFull when_full() const { return when_full_; }
+  // Messages that wait; as many as there can be, if it has stopped.
+  std::size_t load() const;
 
   // -- Sending -----------------------------------------------------------------------------------
 
@@ -147,6 +152,10 @@ class ActorCell : private Runnable {
                                             MessageMaker make);
   // For who was let in: there is room. False if it was closed meanwhile.
   bool push_reserved(const MessageHandler& handler, std::uintptr_t extra, MessageMaker make);
+  // Moves as many of an outbox into the mailbox as were granted, or if nothing was, as there is room for. 0 if it is closed, or full.
+  std::uint64_t push_from_outbox(OutRun& messages, std::uint32_t granted);
+  // It will not be handled.
+  void dispose(Envelope& envelope, std::string_view reason, AskError::Code answer);
   // The refusal of a full mailbox that does not let its senders wait, counted; nothing if it makes room by dropping, or lets them wait.
   std::optional<Refusal> refuse_full();
   bool push_evicting(const MessageHandler& handler, std::uintptr_t extra, MessageMaker make);
@@ -176,6 +185,8 @@ class ActorCell : private Runnable {
   ActorExtras& extras();
   ActorExtras* extras_if_any() const { return extras_.load(acquire); }  // Pairs with extras().
   bool is_reentrant() const { return type_.is_reentrant; }
+  // Whether messages to that one wait for room, and others have to go behind them.
+  bool has_in_outbox(const ActorCell& to) const;
   bool is_constructing() const { return is_constructing_; }
   bool is_stopping() const { return phase() >= Phase::stopping; }
   void dead_letter(MessageView message, std::string_view reason);
@@ -190,6 +201,7 @@ class ActorCell : private Runnable {
   // False if it has stopped.
   bool add_watch(const std::shared_ptr<Watch>& watch);
   void remove_watch(Watch& watch);
+  Terminated how_it_ended();  // Of one that has stopped.
 
  protected:
   ActorCell(SystemCore& system, const ActorType& type, ActorCell* parent,
@@ -206,6 +218,7 @@ class ActorCell : private Runnable {
   friend class SystemCore;
   friend class RoomWait;
   friend class Sending;
+  friend class Flushing;
   friend struct Order;
   friend class Family;
   enum class Todo : std::uint8_t { nothing, start, deferred, messages, rebuild, stop, finish };
@@ -243,12 +256,12 @@ class ActorCell : private Runnable {
                                      std::source_location where);
   std::optional<Refusal> push_to_outbox(ActorCell& sender, const MessageHandler& handler,
                                         std::uintptr_t extra, MessageMaker make);
+  bool goes_behind() const;
   SenderLine& line();
   void let_senders_in();
   bool let_some_in(SenderLine& line);
   void publish_handled();
   void clear_mailbox(std::string_view reason);
-  void dispose(Envelope& envelope, std::string_view reason);
 
   // -- The turn (turn.cpp) -----------------------------------------------------------------------
   static void take_turn(Runnable& runnable);
@@ -259,6 +272,7 @@ class ActorCell : private Runnable {
   bool handle_batch(int& budget);
   bool handle_one_locked_out(int& budget);
   void handle(Envelope& envelope);
+  bool is_worth_letting_in() const;
   void run_urgent_lane(Runnable* first);
   void run_deferred();
 
@@ -275,7 +289,7 @@ class ActorCell : private Runnable {
   void apply(Directive directive, const Supervision& policy, const std::exception_ptr& error);
   void wait_before_rebuild(Duration delay);
   void resume_after_failure();
-  void tell_watchers(std::vector<std::shared_ptr<Watch>> watchers, const std::string& path);
+  void tell_watchers(std::vector<std::shared_ptr<Watch>> watchers);
   void tear_down_object();
   bool children_are_gone() const;
   void end_at_once();
@@ -300,6 +314,7 @@ class ActorCell : private Runnable {
   atomic<bool> has_line_{false};  // Changed under the lock.
   // Something came to the urgent lane, or a stop. Set under the lock.
   atomic<bool> needs_attention_{false};
+  bool is_in_family_ = false;  // Guarded by the lock of the family.
   Executor* executor_;
   atomic<ActorExtras*> extras_{nullptr};  // Made under the lock, and stays.
 
@@ -310,6 +325,7 @@ class ActorCell : private Runnable {
   bool may_rebuild_ = false;
   bool has_failed_ = false;  // Which is why it stops.
   StopReason reason_{};
+  std::uint32_t last_let_in_ = 0;  // The low half of handled_, when senders were last let in.
   Cursor taken_;
   atomic<std::uint64_t> handled_{0};
   ReplyCore** answering_ = nullptr;
@@ -321,7 +337,6 @@ class ActorCell : private Runnable {
   // Guarded by the lock of the family it lives in.
   ActorCell* next_ = nullptr;
   ActorCell* previous_ = nullptr;
-  bool is_in_family_ = false;
 };
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::detail

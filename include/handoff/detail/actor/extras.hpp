@@ -82,11 +82,12 @@ class Behaviour {
   virtual const void* state_kind() const = 0;
 };
 
-struct OutMessage {
+// Messages in a row to the same actor, which had no room for them; they lie as they will lie in its mailbox.
+struct OutRun {
+  explicit OutRun(ActorCell& target) : to(&target) {}
   ActorCell* to;  // With a reference.
-  const MessageHandler* handler;
-  std::uintptr_t extra;
-  AnyMessage message;
+  Lane lane;
+  std::uint64_t count = 0;
 };
 
 struct ActorExtras {
@@ -109,15 +110,14 @@ struct ActorExtras {
   // The turn's own. The numbers are read by inspect().
   HandlerTask* tasks = nullptr;
   atomic<std::size_t> task_count{0};
-  std::deque<OutMessage> outbox;
+  std::deque<OutRun> outbox;
   atomic<std::size_t> outbox_size{0};
   std::vector<std::shared_ptr<Watch>> watching;
   std::vector<std::shared_ptr<SelfTimer>> timers;
   std::vector<Runnable*> deferred;
   std::vector<TimePoint> restart_times;
   Duration restart_delay{};
-  std::unique_ptr<Behaviour> behaviour;
-  std::vector<std::unique_ptr<Behaviour>> behaviours_before;  // A handler of theirs may still run.
+  std::shared_ptr<Behaviour> behaviour;  // Who runs a handler of it keeps it.
   std::shared_ptr<SelfTimer> backoff;
   atomic<Duration::rep> busy{0};
   atomic<Duration::rep> longest{0};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <optional>
 #include <source_location>
 #include <type_traits>
@@ -55,8 +56,10 @@ const Wait& limits_of(SystemCore& system);
 template <typename Actor, typename M, typename R>
 class TypedHandlerTask final : public HandlerTask, public InFrameMemory {
  public:
-  TypedHandlerTask(ActorCell& cell, M&& message, ReplyCore* reply)
+  // `keeps` is what has the handler, if that is not the actor.
+  TypedHandlerTask(ActorCell& cell, M&& message, ReplyCore* reply, std::shared_ptr<void> keeps)
       : HandlerTask(cell, limits_of(cell.system()), std::source_location::current(), reply),
+        keeps_(std::move(keeps)),
         message_(std::move(message)) {}
 
   template <typename Handler>
@@ -105,6 +108,7 @@ class TypedHandlerTask final : public HandlerTask, public InFrameMemory {
     delete this;
   }
 
+  const std::shared_ptr<void> keeps_;
   M message_;
   std::optional<Lazy<R>> lazy_;
 };

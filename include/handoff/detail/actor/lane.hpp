@@ -88,6 +88,8 @@ class Lane {
     back_ = nullptr;
     return std::exchange(front_, Cursor());
   }
+  // Moves the first to the end of another lane of the same actor's, `most` of them at most: whole chunks as they are. Returns how many.
+  std::uint64_t move_to(Lane& other, std::uint64_t most, std::uint32_t stride);
   // When the oldest came, about.
   TimePoint since() const { return front_.chunk->since; }
 

@@ -28,15 +28,22 @@ class SenderLine final : public Primitive {
   WaitList list;
 };
 
+// Who is let in has room for as many as it wanted, or as there was: at least one.
 class RoomWait : public LineSteps {
  protected:
-  explicit RoomWait(ActorCell& cell, SenderLine& line);
+  RoomWait(ActorCell& cell, SenderLine& line, std::uint32_t wanted);
   ~RoomWait() = default;
+  std::uint32_t granted() const {
+    return place_ == nullptr ? granted_ : static_cast<std::uint32_t>(place_->ticket);
+  }
 
  private:
   bool enter_line_locked(Link& link, Unparks& unparks) override;
 
   ActorCell& cell_;
+  const std::uint32_t wanted_;
+  std::uint32_t granted_ = 0;    // Without having stood in line.
+  const Link* place_ = nullptr;  // Where it stands, or has stood.
 };
 
 // A send that may wait. `make` is called once, if there is room.

@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <utility>
 
+#include "handoff/detail/actor/asks.hpp"
 #include "handoff/detail/actor/cell.hpp"
 #include "handoff/detail/actor/reply_state.hpp"
 #include "handoff/detail/actor/room_wait.hpp"
@@ -67,6 +68,7 @@ class Question {
   }
 
   ReplyCore* reply() { return state_; }
+  FutureCore& state() { return *state_; }
   void accepted() { is_accepted_ = true; }
   Future<Result>& future() { return future_; }
   static Result result_of(std::expected<Result, Refusal> got) {
@@ -78,6 +80,20 @@ class Question {
   ReplyState<R>* const state_;
   Future<Result> future_;
   bool is_accepted_ = false;
+};
+
+template <typename R>
+class AsyncAnswer final : public AnswerWait {
+ public:
+  AsyncAnswer(Question<R>& question, const ActorCell& asked, Deadline deadline)
+      : AnswerWait(question.state(), asked, deadline), question_(question) {}
+  std::expected<std::expected<R, AskError>, Refusal> result() {
+    if (refusal()) return std::unexpected(*refusal());
+    return question_.future().get();
+  }
+
+ private:
+  Question<R>& question_;
 };
 
 template <typename M>
@@ -151,7 +167,9 @@ Lazy<std::expected<ReplyOf<M>, AskError>> ask_later(AnyRef to, const MessageHand
   }
   if (refusal) co_return std::unexpected(ask_error(*refusal));
   question.accepted();
-  auto got = co_await question.future().async_get(deadline, where);
+  const WaitSite site{.operation = "ask", .where = where};
+  auto got =
+      co_await Awaitable<AsyncAnswer<ReplyOf<M>>>(site, Deadline(), question, cell, deadline);
   co_return Question<ReplyOf<M>>::result_of(std::move(got));
 }
 

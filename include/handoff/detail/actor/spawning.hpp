@@ -80,14 +80,18 @@ template <typename A, typename... Args>
 ActorRef<A> spawn_actor(SystemCore& system, ActorCell* parent, const ActorOptions& options,
                         Args&&... args) {
   check_handlers<A>(typename A::Messages());
-  static_assert(std::is_constructible_v<A, const std::decay_t<Args>&...>,
+  constexpr bool can_be_made = std::is_constructible_v<A, const std::decay_t<Args>&...>;
+  static_assert(can_be_made,
                 "the arguments of an actor are kept, and copied into its constructor, so that it "
                 "can be restarted: pass values "
                 "that can be copied, or a shared_ptr");
-  using Cell = TypedCell<A, std::decay_t<Args>...>;
-  const SpawnSettings settings = system.settings_of(options, actor_type<A>);
-  AnyRef ref(new Cell(system, parent, settings, std::forward<Args>(args)...));
-  system.take_in(*ref.get(), options);
+  AnyRef ref;
+  if constexpr (can_be_made) {
+    using Cell = TypedCell<A, std::decay_t<Args>...>;
+    const SpawnSettings settings = system.settings_of(options, actor_type<A>);
+    ref = AnyRef(new Cell(system, parent, settings, std::forward<Args>(args)...));
+    system.take_in(*ref.get(), options);
+  }
   return ActorRef<A>(std::move(ref));
 }
 
@@ -125,22 +129,30 @@ std::expected<void, Refusal> forward_message(ActorCell& from, const To& to, M&& 
   return std::unexpected(*refusal);
 }
 
-// An actor that is a function of one kind of message.
+// An actor that is a function of one kind of message: how it takes it.
 template <typename F>
-struct FunctionMessage : FunctionMessage<decltype(&F::operator())> {};
-template <typename F, typename R, typename M>
-struct FunctionMessage<R (F::*)(M)> {
-  using Type = std::remove_cvref_t<M>;
+struct TakenBy;
+template <typename F, typename R, typename Given>
+struct TakenBy<R (F::*)(Given)> {
+  using Type = Given;
 };
-template <typename F, typename R, typename M>
-struct FunctionMessage<R (F::*)(M) const> {
-  using Type = std::remove_cvref_t<M>;
-};
+template <typename F, typename R, typename Given>
+struct TakenBy<R (F::*)(Given) const> : TakenBy<R (F::*)(Given)> {};
+template <typename F, typename R, typename Given>
+struct TakenBy<R (F::*)(Given) noexcept> : TakenBy<R (F::*)(Given)> {};
+template <typename F, typename R, typename Given>
+struct TakenBy<R (F::*)(Given) const noexcept> : TakenBy<R (F::*)(Given)> {};
+
+template <typename F>
+concept TakesOneMessage = requires { typename TakenBy<decltype(&F::operator())>::Type; };
+
+template <typename F>
+using GivenTo = typename TakenBy<decltype(&F::operator())>::Type;
 
 template <typename F>
 class FunctionActor;
 template <typename F>
-using FunctionActorBase = Actor<FunctionActor<F>, typename FunctionMessage<F>::Type>;
+using FunctionActorBase = Actor<FunctionActor<F>, std::remove_cvref_t<GivenTo<F>>>;
 
 }  // namespace detail
 }  // namespace handoff::inline HANDOFF_FLAVOUR

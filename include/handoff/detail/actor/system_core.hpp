@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "handoff/actor_info.hpp"
+#include "handoff/detail/actor/asks.hpp"
 #include "handoff/detail/actor/cell.hpp"
 #include "handoff/detail/actor/family.hpp"
 #include "handoff/detail/core/small_lock.hpp"
@@ -96,13 +97,16 @@ class SystemCore {
 
   ActorShutdownReport shutdown(const Shutdown& how);
   void end();
+  bool is_ending() const { return is_ending_.load(seq_cst); }
   std::vector<ActorInfo> inspect() const;
   std::vector<DeadLetterNote> dead_letters() const;
   std::uint64_t dead_letter_count() const {
     return dead_letter_count_.load(relaxed);
-  }                                                                 // A counter.
+  }  // A counter.
   std::uint64_t dropped() const { return dropped_.load(relaxed); }  // A counter.
-  std::size_t alive() const { return alive_.load(seq_cst) & ~ending; }
+  std::size_t alive() const {
+    return alive_.load(seq_cst) - (counts_itself_.load(seq_cst) ? 1 : 0);
+  }
 
   // Says what became of a message that was accepted and will not be handled.
   void note_dead_letter(ActorCell& to, MessageView message, std::string_view reason);
@@ -121,6 +125,7 @@ class SystemCore {
   std::string edges_of(ActorCell& from);
 
   WorkerPool& pool() { return *pool_; }
+  const std::shared_ptr<Asks>& asks() const { return asks_; }
 
  private:
   Family& family_of(ActorCell& cell);
@@ -140,10 +145,11 @@ class SystemCore {
   std::stop_source stop_source_;
   const Wait limits_{.deadline = {}, .stop = stop_source_.get_token()};
 
+  const std::shared_ptr<Asks> asks_ = std::make_shared<Asks>();
   Family roots_;
-  // How many actors there are, and whether the system is ending.
-  static constexpr std::size_t ending = ~(~std::size_t{0} >> 1);
-  atomic<std::size_t> alive_{0};
+  // The actors, and the system itself until it is shut down: who is the last of them has seen the end, and nobody else.
+  atomic<std::size_t> alive_{1};
+  atomic<bool> counts_itself_{true};
   atomic<std::uint64_t> next_id_{1};
   atomic<std::uint64_t> ended_{0};
   atomic<std::uint64_t> dead_letter_count_{0};

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -85,16 +86,33 @@ concept HandlesMoved = requires(Handles& handles, M&& message) { handles.on(std:
 template <typename Handles, typename M>
 concept HandlesConst = requires(Handles& handles, const M& message) { handles.on(message); };
 
-// Calls it with the message, and answers with what it returns.
+// Says what is wrong with what a handler returns. What follows is left out then: one error is enough.
+template <typename M, typename Returned>
+constexpr bool check_returned() {
+  constexpr bool is_nothing = std::is_void_v<Returned>;
+  static_assert(is_nothing || HasReply<M>,
+                "a handler returns something, but its message does not say what it is: add "
+                "`using Reply = ...;`");
+  constexpr bool is_reply = is_nothing || std::is_constructible_v<ReplyOf<M>, Returned>;
+  static_assert(is_reply || !HasReply<M>,
+                "a handler returns something else than its message's Reply");
+  return is_reply;
+}
+
+// Calls it with the message, and answers with what it returns. `keeps` is what `handles` is part of, if it is not the actor.
 template <typename M, typename Handles, typename Given>
-void call_handler(ActorCell& cell, Handles& handles, Given&& message, ReplyCore*& reply) {
+void call_handler(ActorCell& cell, Handles& handles, Given&& message, ReplyCore*& reply,
+                  const std::shared_ptr<Behaviour>& keeps = nullptr) {
   using Result = decltype(handles.on(std::forward<Given>(message)));
   if constexpr (is_lazy<Result>) {
-    using Coroutine = TypedHandlerTask<Handles, M, typename Result::Value>;
-    auto handler = [&handles](M&& kept) { return handles.on(std::move(kept)); };
-    auto* const task =
-        new Coroutine(cell, M(std::forward<Given>(message)), std::exchange(reply, nullptr));
-    task->begin(handler);
+    using Value = typename Result::Value;
+    if constexpr (check_returned<M, Value>()) {
+      using Coroutine = TypedHandlerTask<Handles, M, Value>;
+      auto handler = [&handles](M&& kept) { return handles.on(std::move(kept)); };
+      auto* const task = new Coroutine(cell, M(std::forward<Given>(message)), reply, keeps);
+      reply = nullptr;  // It is the coroutine's, now that no move of the message can throw.
+      task->begin(handler);
+    }
   } else if constexpr (std::is_void_v<Result>) {
     handles.on(std::forward<Given>(message));
     if constexpr (HasReply<M> && std::is_void_v<ReplyOf<M>>) {
@@ -102,12 +120,7 @@ void call_handler(ActorCell& cell, Handles& handles, Given&& message, ReplyCore*
         static_cast<ReplyState<void>*>(state)->answer();
       }
     }
-  } else {
-    static_assert(HasReply<M>,
-                  "a handler returns something, but its message does not say what it is: add "
-                  "`using Reply = ...;`");
-    static_assert(std::is_constructible_v<ReplyOf<M>, Result>,
-                  "a handler returns something else than its message's Reply");
+  } else if constexpr (check_returned<M, Result>()) {
     auto result = handles.on(std::forward<Given>(message));
     if (reply != nullptr) {
       auto& state = *static_cast<ReplyState<ReplyOf<M>>*>(reply);
@@ -125,6 +138,16 @@ constexpr bool some_state_handles(std::tuple<States...>*) {
 // States an actor may become, if it says so: using States = std::tuple<LoggingIn, Chatting>.
 template <typename A>
 concept HasStates = requires { typename A::States; };
+
+template <typename State, typename... States>
+constexpr bool is_one_of(std::tuple<States...>*) {
+  return (std::same_as<State, States> || ...);
+}
+template <typename A, typename State>
+inline constexpr bool is_state_of = false;
+template <HasStates A, typename State>
+inline constexpr bool is_state_of<A, State> =
+    is_one_of<State>(static_cast<typename A::States*>(nullptr));
 
 // A state as a set of handlers, found by the type of the message.
 template <typename A, typename State>
@@ -151,15 +174,16 @@ bool call_state(ActorCell& cell, Given&& message, ReplyCore*& reply) {
   if constexpr (HasStates<A>) {
     const ActorExtras* const extras = cell.extras_if_any();
     if (extras == nullptr || !extras->behaviour) return false;
-    Behaviour& behaviour = *extras->behaviour;
-    void* const state = behaviour.handler_of(&type_tag<M>);
+    // Its handler may call become().
+    const std::shared_ptr<Behaviour> behaviour = extras->behaviour;
+    void* const state = behaviour->handler_of(&type_tag<M>);
     if (state == nullptr) return false;
     const auto try_one = [&]<typename State>(State* typed) {
       if constexpr (HandlesMoved<State, M>) {
-        if (is_handled || behaviour.state_kind() != &StateBehaviour<A, State>::kind) return;
+        if (is_handled || behaviour->state_kind() != &StateBehaviour<A, State>::kind) return;
         is_handled = true;
         typed = static_cast<State*>(state);
-        call_handler<M>(cell, *typed, std::forward<Given>(message), reply);
+        call_handler<M>(cell, *typed, std::forward<Given>(message), reply, behaviour);
       }
     };
     [&]<typename... States>(std::tuple<States...>*) {
@@ -240,7 +264,12 @@ class TypedCell final : public ActorCell {
   }
   void destroy_object() noexcept override { std::destroy_at(&actor_); }
   void call_on_start() override {
-    if constexpr (actor_type<A>.has_start) actor_.on_start();
+    if constexpr (actor_type<A>.has_start) {
+      static_assert(
+          std::is_void_v<decltype(actor_.on_start())>,
+          "on_start() returns nothing and is no coroutine: send yourself a message instead");
+      actor_.on_start();
+    }
   }
   void call_on_stop() override {
     if constexpr (requires { actor_.on_stop(); }) actor_.on_stop();

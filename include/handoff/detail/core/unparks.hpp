@@ -23,8 +23,6 @@ class Unparks {
     if (count_ == capacity) return unpark();
     unparks_[count_++] = unpark;
   }
-  // The next is woken at once, under whatever lock the caller has.
-  bool is_full() const { return count_ == capacity; }
   void run() {
     for (std::size_t i = 0; i < count_; ++i) unparks_[i]();
     count_ = 0;
