@@ -126,7 +126,9 @@ class Actor : private detail::ActorBase {
     static_assert(detail::HandlesMoved<Self, Terminated>,
                   "to watch another, an actor needs a handler on(Terminated)");
     const auto tell = [](detail::ActorCell& cell, const Terminated& end) {
-      static_cast<Self*>(cell.object())->on(Terminated(end));
+      detail::ReplyCore* nobody = nullptr;
+      detail::call_handler<Terminated>(cell, *static_cast<Self*>(cell.object()), Terminated(end),
+                                       nobody);
     };
     if (other.cell() == nullptr) return;
     detail::watch(std::make_shared<detail::Watch>(*other.cell(), &own_cell(), tell));

@@ -266,7 +266,7 @@ void ActorCell::end_at_once() {
     SmallGuard guard(lock_);
     is_closed_ = true;
   }
-  reason_ = StopReason::shutdown;
+  reason_ = system_.is_ending() ? StopReason::shutdown : StopReason::requested;
   static_cast<void>(finish());
   drop_reference();
 }

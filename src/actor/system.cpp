@@ -41,10 +41,12 @@ SystemCore::SystemCore(const SystemOptions& options, SystemHooks hooks, WorkerPo
       is_traced_(options.tracing),
       times_handlers_(options.time_handlers || options.slow_handler > Duration::zero()),
       slow_handler_(options.slow_handler) {
-  // As one coroutine of it, so that the pool does not end before the system.
-  if (PoolAccess::core(*pool_).begin_coroutine()) {
-    throw std::invalid_argument("the pool of an ActorSystem must not be shut down or full");
-  }
+  // As one coroutine of it, so that the pool does not end before the system. First counted in, then looked at: one that is closed later waits.
+  PoolCore& core = PoolAccess::core(*pool_);
+  const bool is_counted = !core.begin_coroutine();
+  if (is_counted && !core.is_closed()) return;
+  if (is_counted) core.end_coroutine();
+  throw std::invalid_argument("the pool of an ActorSystem must not be shut down or full");
 }
 
 SystemCore::~SystemCore() { end(); }

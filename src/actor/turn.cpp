@@ -139,7 +139,9 @@ ActorCell::After ActorCell::work() {
         break;
       case Todo::deferred: run_deferred(); break;
       case Todo::rebuild: rebuild(); break;
-      case Todo::stop: begin_stop(StopReason::requested); break;
+      case Todo::stop:
+        begin_stop(system_.is_ending() ? StopReason::shutdown : StopReason::requested);
+        break;
       case Todo::finish:
         if (finish()) return After::gone;
         break;
@@ -156,7 +158,10 @@ void ActorCell::run_urgent_lane(Runnable* first) {
 }
 
 bool ActorCell::defer(Runnable& runnable) {
-  if (phase() == Phase::running && has_started_ && !is_held_up()) return false;
+  if (phase() == Phase::running && has_started_ && !is_held_up()) {
+    SmallGuard guard(lock_);
+    if (stop_ != Stop::now) return false;  // Otherwise it has called its last handler.
+  }
   extras().deferred.push_back(&runnable);
   return true;
 }

@@ -46,9 +46,14 @@ void deliver(std::shared_ptr<Watch> watch, Terminated end) {
 }
 }  // namespace
 
-void ActorCell::tell_watchers(std::vector<std::shared_ptr<Watch>> watchers) {
+Terminated ActorCell::how_it_ended() {
   Terminated end{.actor = path(), .id = id_, .reason = reason_};
   if (has_failed_) end.error = extras().last_failure;  // Nobody writes it any more.
+  return end;
+}
+
+void ActorCell::tell_watchers(std::vector<std::shared_ptr<Watch>> watchers) {
+  const Terminated end = how_it_ended();
   for (auto& each : watchers) deliver(std::move(each), end);
 }
 
@@ -62,7 +67,7 @@ void watch(const std::shared_ptr<Watch>& watch) {
     watching.push_back(watch);
   }
   if (watched.add_watch(watch)) return;
-  deliver(watch, {.actor = watched.path(), .id = watched.id()});
+  deliver(watch, watched.how_it_ended());
 }
 
 bool ActorCell::add_watch(const std::shared_ptr<Watch>& watch) {

@@ -202,6 +202,7 @@ TEST(ActorsOnAPool, NeedOneThatIsNotShutDown) {
 }
 
 TEST(ActorsOnAPool, DestroyTheSystemAndThenThePoolAtAnyTime) {
+  const Log log;
   for (int round = 0; round < 200; ++round) {
     WorkerPool pool{{.workers = 2, .capacity = 8}};
     ActorSystem system{pool};

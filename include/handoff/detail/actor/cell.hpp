@@ -41,6 +41,7 @@ namespace handoff::inline HANDOFF_FLAVOUR {
 struct ActorInfo;
 struct Failure;
 struct Supervision;
+struct Terminated;
 enum class StopReason : std::uint8_t;
 enum class Directive : std::uint8_t;
 }  // namespace handoff::inline HANDOFF_FLAVOUR
@@ -200,6 +201,7 @@ class ActorCell : private Runnable {
   // False if it has stopped.
   bool add_watch(const std::shared_ptr<Watch>& watch);
   void remove_watch(Watch& watch);
+  Terminated how_it_ended();  // Of one that has stopped.
 
  protected:
   ActorCell(SystemCore& system, const ActorType& type, ActorCell* parent,

@@ -97,6 +97,7 @@ class SystemCore {
 
   ActorShutdownReport shutdown(const Shutdown& how);
   void end();
+  bool is_ending() const { return is_ending_.load(seq_cst); }
   std::vector<ActorInfo> inspect() const;
   std::vector<DeadLetterNote> dead_letters() const;
   std::uint64_t dead_letter_count() const {
@@ -127,7 +128,6 @@ class SystemCore {
   const std::shared_ptr<Asks>& asks() const { return asks_; }
 
  private:
-  bool is_ending() const { return is_ending_.load(seq_cst); }
   Family& family_of(ActorCell& cell);
   void check(const ActorOptions& options) const;
   void give_extras(ActorCell& cell, const ActorOptions& options);
@@ -154,7 +154,6 @@ class SystemCore {
   atomic<std::uint64_t> ended_{0};
   atomic<std::uint64_t> dead_letter_count_{0};
   atomic<std::uint64_t> dropped_{0};
-  atomic<bool> is_ending_{false};
   atomic<bool> hands_back_{false};
   bool has_let_pool_go_ = false;  // Guarded by shutting_down_.
   Event all_gone_;
