@@ -150,12 +150,10 @@ class SystemCore {
   // The actors, and the system itself until it is shut down: who is the last of them has seen the end, and nobody else.
   atomic<std::size_t> alive_{1};
   atomic<bool> counts_itself_{true};
-  atomic<bool> is_ending_{false};
   atomic<std::uint64_t> next_id_{1};
   atomic<std::uint64_t> ended_{0};
   atomic<std::uint64_t> dead_letter_count_{0};
   atomic<std::uint64_t> dropped_{0};
-  atomic<bool> is_ending_{false};
   atomic<bool> hands_back_{false};
   bool has_let_pool_go_ = false;  // Guarded by shutting_down_.
   Event all_gone_;
