@@ -145,7 +145,11 @@ void Order::run_in_turn(Runnable& runnable) {
   const auto destroy = [](Order* order) { delete order; };
   const std::unique_ptr<Order, decltype(destroy)> order(static_cast<Order*>(&runnable), destroy);
   ActorCell& whom = order->whom_;
-  if (whom.is_stopping()) return;
+  if (whom.is_stopping()) {
+    // It decides no more. The child may be draining, and would wait for it for ever.
+    if (order->kind_ == Kind::failed) order->child_->request_stop(ActorCell::Stop::now);
+    return;
+  }
   switch (order->kind_) {
     case Kind::restart:
       if (whom.phase() == ActorCell::Phase::running) whom.begin_restart(Duration::zero());
