@@ -113,6 +113,10 @@ void ActorCell::restart_or_stop(const Supervision& by) {
 // The parent was told to go on, and so is the child that had left its failure to it; and so on down.
 void ActorCell::resume_after_failure() {
   if (phase() != Phase::failed) return;
+  if (object_ == nullptr) {  // Its constructor has thrown: nothing could go on.
+    has_failed_ = true;
+    return begin_stop(StopReason::failed);
+  }
   phase_.store(Phase::running, relaxed);  // Its turn's own.
   if (ActorExtras* const all = extras_if_any()) {
     all->children.for_each([](ActorCell& each) { Order::give(each, Order::Kind::resume); });
