@@ -82,8 +82,11 @@ void ActorCell::apply(Directive directive, const Supervision& by, const std::exc
   switch (directive) {
     case Directive::resume: return;
     case Directive::restart:
-      to_siblings([](ActorCell& each) { Order::give(each, Order::Kind::restart); });
-      return restart_or_stop(by);
+      restart_or_stop(by);
+      return to_siblings([this](ActorCell& each) {
+        if (is_stopping()) return each.request_stop(Stop::now);  // It has been too often.
+        Order::give(each, Order::Kind::restart);
+      });
     case Directive::stop:
       to_siblings([](ActorCell& each) { each.request_stop(Stop::now); });
       has_failed_ = true;
