@@ -145,7 +145,11 @@ void Order::run_in_turn(Runnable& runnable) {
   const auto destroy = [](Order* order) { delete order; };
   const std::unique_ptr<Order, decltype(destroy)> order(static_cast<Order*>(&runnable), destroy);
   ActorCell& whom = order->whom_;
-  if (whom.is_stopping()) return;
+  if (whom.is_stopping()) {
+    // It decides nothing any more, and waits for its children: also for one that waits for it.
+    if (order->child_ != nullptr) order->child_->request_stop(ActorCell::Stop::now);
+    return;
+  }
   switch (order->kind_) {
     case Kind::restart:
       if (whom.phase() == ActorCell::Phase::running) whom.begin_restart(Duration::zero());
