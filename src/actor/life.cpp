@@ -218,7 +218,7 @@ void ActorCell::begin_stop(StopReason reason) {
     SmallGuard guard(lock_);
     phase_.store(Phase::stopping, relaxed);  // Under the lock: see request_stop().
     is_closed_ = true;
-    if (stop_ == Stop::none) stop_ = Stop::now;  // It has failed.
+    if (reason == StopReason::failed) stop_ = Stop::now;
     how = stop_;
   }
   let_senders_in();

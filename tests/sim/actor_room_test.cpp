@@ -111,6 +111,52 @@ TEST_F(SimulatedMailbox, ThereIsRoomAfterOneThatGaveUp) {
   });
 }
 
+// A message has left the mailbox when its handler begins: there is room then, however long the handler takes. Here it takes as long as the
+// sender waits.
+TEST_F(SimulatedMailbox, ThereIsRoomWhileAHandlerIsAtWork) {
+  simulate_both([] {
+    Letters letters(3);
+    Event is_sent;
+    ActorSystem system{{.workers = 1, .name = "actors"}, letters.hooks()};
+    const auto slow = system.spawn(
+        [&](Item item) {
+          check(is_sent.wait().has_value(), "refused");
+          letters.handled(item.number);
+        },
+        {.mailbox = {.capacity = 2}, .dedicated_thread = true});
+    for (int i = 0; i < 3; ++i) letters.sent(i, slow.send(Item{i}).has_value());
+    is_sent.set();
+    end(system, letters);
+  });
+}
+
+struct Sent {
+  using Reply = int;
+};
+
+// The same if it asks: whom it asks answers once the sender has sent.
+TEST_F(SimulatedMailbox, ThereIsRoomWhileAHandlerAsks) {
+  simulate_both([] {
+    Letters letters(3);
+    Event is_sent;
+    ActorSystem system{{.workers = 2, .name = "actors"}, letters.hooks()};
+    const auto knows = system.spawn([&](Sent) -> Lazy<int> {
+      const auto known = co_await is_sent.async_wait();
+      co_return known ? 1 : 0;
+    });
+    const auto asks = system.spawn(
+        [&](Item item) {
+          const auto known = knows.ask(Sent{}, Wait{});
+          check(known.value_or(1) == 1, "the wrong answer");  // Or it has ended before.
+          letters.handled(item.number);
+        },
+        {.mailbox = {.capacity = 2}});
+    for (int i = 0; i < 3; ++i) letters.sent(i, asks.send(Item{i}).has_value());
+    is_sent.set();
+    end(system, letters);
+  });
+}
+
 // -- Coroutines -----------------------------------------------------------------------------------
 
 Lazy<> send_some(ActorRef<Keeper> keeper, Letters& letters, int first, Deadline deadline) {

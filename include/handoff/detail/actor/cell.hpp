@@ -173,6 +173,8 @@ class ActorCell : private Runnable {
 
   // -- For its own handlers, in its turn ---------------------------------------------------------
 
+  // The thread is: those for whom there is room by now come in first.
+  void about_to_wait() { publish_handled(); }
   ReplyCore* take_reply_of_current();
   void give_back_reply(ReplyCore* reply);
   // Returns what was decided.

@@ -104,9 +104,11 @@ auto ask_message(ActorCell* cell, const MessageHandler& handler, M&& message, co
   using R = ReplyOf<Type>;
   if (cell == nullptr) return std::unexpected(AskError{AskError::Code::closed});
   WaitsFor edge;
-  if (!edge.begin_ask(ActorCell::current(), *cell)) {
+  ActorCell* const from = ActorCell::current();
+  if (!edge.begin_ask(from, *cell)) {
     return std::unexpected(AskError{AskError::Code::deadlock});
   }
+  if (from != nullptr) from->about_to_wait();
   Question<R> question(wait.deadline, where);
   const auto construct = [&message](void* place) {
     Stored<Type>::construct(place, std::forward<M>(message));
