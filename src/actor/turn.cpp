@@ -262,17 +262,18 @@ void ActorCell::handle(Envelope& envelope) {
     return dead_letter(envelope.view(), "asked, and not waited for any more");
   }
   answering_ = &reply;
+  std::exception_ptr error;
   try {
     const Stopwatch stopwatch(*this, envelope.handler->ops.name);
     envelope.handler->handle(*this, envelope.place(), reply);
   } catch (...) {
-    answering_ = nullptr;
-    const auto error = std::current_exception();
-    if (reply != nullptr) std::exchange(reply, nullptr)->refuse(AskError::Code::failed, error);
-    fail(error, envelope.view());
+    error = std::current_exception();
   }
   answering_ = nullptr;
-  if (reply != nullptr) reply->refuse(AskError::Code::unanswered, nullptr);
+  if (error) fail(error, envelope.view());
+  // Last, and the error is his then: who hears of a failure finds it noted.
+  const auto code = error ? AskError::Code::failed : AskError::Code::unanswered;
+  if (reply != nullptr) reply->refuse(code, std::move(error));
 }
 
 ReplyCore* ActorCell::take_reply_of_current() {
