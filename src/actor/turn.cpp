@@ -174,7 +174,8 @@ void ActorCell::run_deferred() {
 // To wake a sender for one message costs more than the message. A few of them are worth it; and the end of a batch is, anyway. But what
 // a handler waits for may need one of those senders: see about_to_wait().
 bool ActorCell::is_worth_letting_in() const {
-  if (extras_if_any()->own_thread) return true;  // It may block. Who stands in line has made extras.
+  if (extras_if_any()->own_thread)
+    return true;  // It may block. Who stands in line has made extras.
   const auto handled = static_cast<std::uint32_t>(handled_.load(relaxed));  // One writer.
   return handled - last_let_in_ >= std::min<std::uint32_t>(32, capacity_);
 }
