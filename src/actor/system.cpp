@@ -30,6 +30,12 @@ std::unique_ptr<WorkerPool> make_pool(const SystemOptions& options) {
                   .name = options.name.empty() ? std::string_view("actors") : options.name});
 }
 
+// It says so to a job, whatever room it has.
+bool is_closed_to_jobs(WorkerPool& pool) {
+  const auto looked = pool.post([] {}, {.deadline = within(Duration::zero())});
+  return !looked && looked.error() == Refusal::closed;
+}
+
 }  // namespace
 
 SystemCore::SystemCore(const SystemOptions& options, SystemHooks hooks, WorkerPool* pool)
@@ -44,9 +50,7 @@ SystemCore::SystemCore(const SystemOptions& options, SystemHooks hooks, WorkerPo
   // As one coroutine of it, so that the pool does not end before the system. First counted in, then looked at: one that is closed later waits.
   PoolCore& core = PoolAccess::core(*pool_);
   const bool is_counted = !core.begin_coroutine();
-  // One that is closed says so to a job, whatever room it has.
-  const auto looked = pool_->post([] {}, {.deadline = within(Duration::zero())});
-  const bool is_closed = !looked && looked.error() == Refusal::closed;
+  const bool is_closed = own_pool_ == nullptr && is_closed_to_jobs(*pool_);
   if (is_counted && !is_closed) return;
   if (is_counted) core.end_coroutine();
   throw std::invalid_argument("the pool of an ActorSystem must not be shut down or full");

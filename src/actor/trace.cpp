@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "handoff/detail/actor/handler_task.hpp"
 #include "handoff/detail/core/simulation.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR {
@@ -25,7 +26,14 @@ std::uint64_t random_id() {
 }  // namespace
 
 // Out of line, as everything that reads the variable: a coroutine may have kept the address it has on another thread.
-[[gnu::noinline]] TraceContext current_trace() { return trace_here; }
+[[gnu::noinline]] TraceContext current_trace() {
+  if (trace_here.is_valid()) return trace_here;
+  // A coroutine that goes on has it with it.
+  detail::ActorCell* const cell = detail::ActorCell::current();
+  if (cell == nullptr || !cell->is_traced()) return trace_here;
+  const detail::HandlerTask* const task = detail::HandlerTask::running_of(*cell);
+  return task == nullptr ? trace_here : task->trace();
+}
 [[gnu::noinline]] TraceHere::TraceHere(const TraceContext& context)
     : before_(std::exchange(trace_here, context)) {}
 [[gnu::noinline]] TraceHere::~TraceHere() { trace_here = before_; }

@@ -11,6 +11,7 @@
 
 #include "handoff/detail/actor/cell.hpp"
 #include "handoff/detail/actor/reply_state.hpp"
+#include "handoff/detail/actor/trace.hpp"
 #include "handoff/detail/core/task.hpp"
 #include "handoff/detail/coro/frame_memory.hpp"
 #include "handoff/lazy.hpp"
@@ -32,12 +33,16 @@ class TurnExecutor : public Executor {
 class HandlerTask : public TurnExecutor, public Task {
  public:
   HandlerTask(ActorCell& cell, const Wait& limits, std::source_location where, ReplyCore* reply)
-      : TurnExecutor(cell), Task(static_cast<TurnExecutor&>(*this), limits, where), reply_(reply) {}
+      : TurnExecutor(cell), Task(static_cast<TurnExecutor&>(*this), limits, where), reply_(reply) {
+    if (cell.is_traced()) trace_ = current_trace();
+  }
 
   ReplyCore* take_reply() { return std::exchange(reply_, nullptr); }
   void give_back_reply(ReplyCore* reply) { reply_ = reply; }
   // The one whose coroutine the calling thread runs now, if it is one of that actor's.
   static HandlerTask* running_of(ActorCell& cell);
+  // That of its message, also after it has waited.
+  const TraceContext& trace() const { return trace_; }
 
  protected:
   ~HandlerTask() = default;
@@ -45,6 +50,7 @@ class HandlerTask : public TurnExecutor, public Task {
 
  private:
   friend class ActorCell;
+  TraceContext trace_;
   HandlerTask* next_ = nullptr;
   HandlerTask* previous_ = nullptr;
 };

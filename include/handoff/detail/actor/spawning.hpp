@@ -120,9 +120,14 @@ std::expected<void, Refusal> forward_message(ActorCell& from, const To& to, M&& 
     Stored<Type>::construct(place, std::forward<M>(message));
   };
   std::optional<Refusal> refusal = Refusal::closed;
-  if (ActorCell* const cell = to.cell()) {
-    refusal =
-        cell->push(to.template handler_for<Type>(), reply, Waits::by_outbox, {}, where, construct);
+  try {
+    if (ActorCell* const cell = to.cell()) {
+      refusal = cell->push(to.template handler_for<Type>(), reply, Waits::by_outbox, {}, where,
+                           construct);
+    }
+  } catch (...) {
+    from.give_back_reply(reply);
+    throw;
   }
   if (!refusal) return {};
   from.give_back_reply(reply);
