@@ -94,7 +94,7 @@ struct ActorShutdownReport {
   bool is_complete() const { return handed_back.empty() && still_alive.empty(); }
 };
 
-// "12 stopped, 3 messages handed back, 1 still alive: shop/carts/7 (ask shop/stock)", for a log.
+// "12 stopped, 3 messages handed back, 1 still alive: shop/carts/7 (running, waits for ask shop/stock)", for a log.
 std::string to_string(const ActorShutdownReport& report);
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR

@@ -295,7 +295,10 @@ void ActorCell::describe(ActorInfo& info) {
   {
     SmallGuard guard(lock_);
     info.mailbox = pushed_ > info.handled ? pushed_ - info.handled : 0;
-    if (!lane_.is_empty()) info.oldest = std::max(Duration::zero(), coarse_now() - lane_.since());
+    for (std::uint8_t i = 0; i < type_.lanes; ++i) {
+      const Lane& lane = lane_locked(i);
+      if (!lane.is_empty()) info.oldest = std::max(info.oldest, coarse_now() - lane.since());
+    }
     const ActorExtras* const all = extras_.load(relaxed);
     if (all == nullptr) {
       info.waits_for = what_it_does();
