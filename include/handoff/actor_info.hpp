@@ -57,7 +57,8 @@ struct ActorInfo {
   Duration busy{};     // In handlers, and the longest of them: with SystemOptions::time_handlers.
   Duration longest{};  // The same.
   std::string last_failure = {};
-  std::string waits_for = {};  // "ask shop/stock", "room at shop/log", "2 handlers", "3 children".
+  // "ask shop/stock", "room at shop/log", "2 coroutines", "3 children", "its handler", "its backoff".
+  std::string waits_for = {};
 };
 
 // As a table for people, in the order of the tree.
@@ -93,7 +94,7 @@ struct ActorShutdownReport {
   bool is_complete() const { return handed_back.empty() && still_alive.empty(); }
 };
 
-// "12 stopped, 3 messages handed back, 1 still alive: shop/carts/7 (ask shop/stock)", for a log.
+// "12 stopped, 3 messages handed back, 1 still alive: shop/carts/7 (running, waits for ask shop/stock)", for a log.
 std::string to_string(const ActorShutdownReport& report);
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "family.ipp"
 #include "handoff/actor_info.hpp"
@@ -106,13 +107,14 @@ std::string to_table(const std::vector<ActorInfo>& actors) {
 
 std::string to_string(const ActorShutdownReport& report) {
   std::string text = fmt::format("{} stopped", report.stopped);
-  if (!report.handed_back.empty()) {
-    text += fmt::format(", {} messages handed back", report.handed_back.size());
+  if (const auto count = report.handed_back.size(); count > 0) {
+    text += fmt::format(", {} message{} handed back", count, count == 1 ? "" : "s");
   }
   if (report.still_alive.empty()) return text;
-  text += fmt::format(", {} still alive:", report.still_alive.size());
+  text += fmt::format(", {} still alive", report.still_alive.size());
+  const char* separator = ": ";
   for (const ActorInfo& each : report.still_alive) {
-    text += fmt::format(" {} ({}{}{})", each.path, each.state,
+    text += fmt::format("{}{} ({}{}{})", std::exchange(separator, ", "), each.path, each.state,
                         each.waits_for.empty() ? "" : ", waits for ", each.waits_for);
   }
   return text;

@@ -271,6 +271,20 @@ void ActorCell::end_at_once() {
   drop_reference();
 }
 
+// If it waits for nothing that is known: where its thread is, or what has to come.
+std::string_view ActorCell::what_it_does() const {
+  switch (doing_.load(relaxed)) {  // For people.
+    case Doing::nothing: break;
+    case Doing::handling: return "its handler";
+    case Doing::starting: return "its on_start()";
+    case Doing::restarting: return "its restart";
+    case Doing::ending: return "its on_stop()";
+  }
+  if (phase() == Phase::failed) return "its parent's decision";
+  if (phase() == Phase::restarting) return "its backoff";
+  return "";
+}
+
 void ActorCell::describe(ActorInfo& info) {
   static constexpr const char* names[] = {"running", "failed", "restarting", "stopping", "stopped"};
   info.path = path();
@@ -281,9 +295,15 @@ void ActorCell::describe(ActorInfo& info) {
   {
     SmallGuard guard(lock_);
     info.mailbox = pushed_ > info.handled ? pushed_ - info.handled : 0;
-    if (!lane_.is_empty()) info.oldest = std::max(Duration::zero(), coarse_now() - lane_.since());
+    for (std::uint8_t i = 0; i < type_.lanes; ++i) {
+      const Lane& lane = lane_locked(i);
+      if (!lane.is_empty()) info.oldest = std::max(info.oldest, coarse_now() - lane.since());
+    }
     const ActorExtras* const all = extras_.load(relaxed);
-    if (all == nullptr) return;
+    if (all == nullptr) {
+      info.waits_for = what_it_does();
+      return;
+    }
     info.failures = all->failures;
     info.restarts = all->restarts;
     info.last_failure = all->last_failure;
@@ -306,6 +326,7 @@ void ActorCell::describe(ActorInfo& info) {
       info.waits_for += children == 1 ? "1 child" : fmt::format("{} children", children);
     }
   }
+  if (info.waits_for.empty()) info.waits_for = what_it_does();
 }
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::detail

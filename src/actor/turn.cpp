@@ -100,6 +100,13 @@ ActorCell::Todo ActorCell::next_locked() {
   return Todo::nothing;
 }
 
+void ActorCell::note_doing(Todo todo) {
+  static constexpr Doing by[] = {Doing::nothing,  Doing::starting,   Doing::handling,
+                                 Doing::handling, Doing::restarting, Doing::nothing,
+                                 Doing::ending};
+  doing_.store(by[static_cast<std::size_t>(todo)], relaxed);  // For people.
+}
+
 ActorCell::After ActorCell::work() {
   int budget = batch_size;
   while (true) {
@@ -114,12 +121,14 @@ ActorCell::After ActorCell::work() {
         todo = next_locked();
         if (todo == Todo::nothing) {
           is_scheduled_ = false;
+          note_doing(todo);
           return After::idle;
         }
         const bool takes_all = type_.lanes == 1 && when_full_ != WhenFull::drop_oldest;
         if (todo == Todo::messages && takes_all && taken_.is_empty()) taken_ = lane_.take_all();
       }
     }
+    note_doing(urgent != nullptr ? Todo::deferred : todo);
     if (urgent != nullptr) {
       run_urgent_lane(urgent);
       --budget;

@@ -146,41 +146,48 @@ using PuppetRef = ActorRef<Puppet>;
 // A handler that blocks its thread, until it is let go.
 class Block {
  public:
-  Do order() {
-    return Do{[this](Puppet&) {
-      entered_.set();
-      static_cast<void>(open_.wait());
+  Do order() const {
+    return Do{[gate = gate_](Puppet&) {
+      gate->entered.set();
+      static_cast<void>(gate->open.wait());
     }};
   }
-  void hold(const PuppetRef& puppet) {
+  void hold(const PuppetRef& puppet) const {
     ASSERT_TRUE(puppet.send(order()));
-    ASSERT_TRUE(entered_.wait());
+    ASSERT_TRUE(gate_->entered.wait());
   }
-  void let_go() { open_.set(); }
+  void let_go() const { gate_->open.set(); }
 
  private:
-  Event entered_;
-  Event open_;
+  // Shared: the test may be over before the handler has left it.
+  struct Gate {
+    Event entered;
+    Event open;
+  };
+  const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
 };
 
 // The same with a coroutine, which leaves its thread to others.
 class Suspension {
  public:
-  void hold(const PuppetRef& puppet) {
-    ASSERT_TRUE(puppet.send(DoAwaiting{[this](Puppet&) -> Lazy<> {
-      entered_.set();
-      const auto waited = co_await open_.async_wait();
-      if (!waited) was_stopped_.set();
+  void hold(const PuppetRef& puppet) const {
+    ASSERT_TRUE(puppet.send(DoAwaiting{[gate = gate_](Puppet&) -> Lazy<> {
+      gate->entered.set();
+      const auto waited = co_await gate->open.async_wait();
+      if (!waited) gate->was_stopped.set();
     }}));
-    ASSERT_TRUE(entered_.wait());
+    ASSERT_TRUE(gate_->entered.wait());
   }
-  void let_go() { open_.set(); }
-  bool was_stopped() const { return was_stopped_.is_set(); }
+  void let_go() const { gate_->open.set(); }
+  bool was_stopped() const { return gate_->was_stopped.is_set(); }
 
  private:
-  Event entered_;
-  Event open_;
-  Event was_stopped_;
+  struct Gate {
+    Event entered;
+    Event open;
+    Event was_stopped;
+  };
+  const std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
 };
 
 // -- Looking at them --------------------------------------------------------------------------------

@@ -225,6 +225,7 @@ class ActorCell : private Runnable {
   friend class Family;
   enum class Todo : std::uint8_t { nothing, start, deferred, messages, rebuild, stop, finish };
   enum class After : std::uint8_t { idle, more, gone };
+  enum class Doing : std::uint8_t { nothing, handling, starting, restarting, ending };
 
   // -- The mailbox (mailbox.cpp) -----------------------------------------------------------------
   bool has_no_room_locked() {
@@ -269,6 +270,7 @@ class ActorCell : private Runnable {
   static void take_turn(Runnable& runnable);
   void schedule() { executor_->run_soon(*this); }
   After work();
+  void note_doing(Todo todo);
   Todo next_locked();
   bool is_held_up() const;
   bool handle_batch(int& budget);
@@ -294,6 +296,7 @@ class ActorCell : private Runnable {
   void tell_watchers(std::vector<std::shared_ptr<Watch>> watchers);
   void tear_down_object();
   bool children_are_gone() const;
+  std::string_view what_it_does() const;
   void end_at_once();
 
   // What is used by senders.
@@ -322,6 +325,7 @@ class ActorCell : private Runnable {
 
   // Its turn's own.
   atomic<Phase> phase_{Phase::running};
+  atomic<Doing> doing_{Doing::nothing};  // For people: what may be in its way.
   bool has_started_;
   bool is_constructing_ = false;
   bool may_rebuild_ = false;
