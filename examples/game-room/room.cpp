@@ -64,7 +64,9 @@ void Room::on(const handoff::Terminated& end) { vanished_ += guests_.erase(end.i
 Scoreboard Room::on(AskScoreboard) const {
   Scoreboard board{.ticks = ticks_, .vanished = vanished_, .players = {}};
   for (const auto& [id, guest] : guests_) board.players.push_back({guest.name, guest.coins});
-  std::ranges::stable_sort(board.players, std::ranges::greater(), &Score::coins);
+  std::ranges::sort(board.players, [](const Score& one, const Score& two) {
+    return one.coins != two.coins ? one.coins > two.coins : one.name < two.name;
+  });
   return board;
 }
 

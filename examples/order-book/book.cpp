@@ -106,11 +106,17 @@ std::uint32_t SlowBook::cancel(const Cancel& cancel) {
 }
 
 std::vector<Limit> SlowBook::waiting() const {
-  std::vector<Limit> all = in_order_;
-  std::ranges::stable_sort(all, [](const Limit& one, const Limit& two) {
-    if (one.side != two.side) return one.side == Side::buy;
-    return one.side == Side::buy ? one.price > two.price : one.price < two.price;
+  std::vector<std::size_t> ranked(in_order_.size());
+  for (std::size_t i = 0; i < ranked.size(); ++i) ranked[i] = i;
+  std::ranges::sort(ranked, [this](std::size_t one, std::size_t two) {
+    const Limit& first = in_order_[one];
+    const Limit& second = in_order_[two];
+    if (first.side != second.side) return first.side == Side::buy;
+    if (first.price == second.price) return one < two;  // Who came first.
+    return first.side == Side::buy ? first.price > second.price : first.price < second.price;
   });
+  std::vector<Limit> all;
+  for (const std::size_t each : ranked) all.push_back(in_order_[each]);
   return all;
 }
 

@@ -125,13 +125,15 @@ class Actor : private detail::ActorBase {
   void watch(const ActorRef<Other>& other) {
     static_assert(detail::HandlesMoved<Self, Terminated>,
                   "to watch another, an actor needs a handler on(Terminated)");
-    const auto tell = [](detail::ActorCell& cell, const Terminated& end) {
-      detail::ReplyCore* nobody = nullptr;
-      detail::call_handler<Terminated>(cell, *static_cast<Self*>(cell.object()), Terminated(end),
-                                       nobody);
-    };
-    if (other.cell() == nullptr) return;
-    detail::watch(std::make_shared<detail::Watch>(*other.cell(), &own_cell(), tell));
+    if constexpr (detail::HandlesMoved<Self, Terminated>) {  // Else the compiler has more to say.
+      const auto tell = [](detail::ActorCell& cell, const Terminated& end) {
+        detail::ReplyCore* nobody = nullptr;
+        detail::call_handler<Terminated>(cell, *static_cast<Self*>(cell.object()), Terminated(end),
+                                         nobody);
+      };
+      if (other.cell() == nullptr) return;
+      detail::watch(std::make_shared<detail::Watch>(*other.cell(), &own_cell(), tell));
+    }
   }
   template <typename Other>
   void unwatch(const ActorRef<Other>& other) {

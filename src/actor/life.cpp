@@ -239,7 +239,8 @@ bool ActorCell::finish() {
   clear_mailbox(has_failed_ ? "its actor failed" : "its actor was stopped");
   if (ActorExtras* const all = extras_if_any()) {
     if (all->tasks != nullptr) return false;  // Its on_stop() has filled its outbox.
-    if (all->backoff) all->backoff->retire();
+    // Not kept: it keeps us.
+    if (const auto backoff = std::exchange(all->backoff, nullptr)) backoff->retire();
     for (const auto& each : std::exchange(all->watching, {})) forget_watch(*each);
   }
   system_.forget_name(*this);

@@ -70,10 +70,15 @@ std::uint64_t ActorCell::push_from_outbox(OutRun& messages, std::uint32_t grante
 
 namespace {
 
-void lose_all(OutRun& run) {
+// They may be for an actor of another system, which is gone by now: so they are this one's dead letters.
+void lose_all(SystemCore& system, OutRun& run) {
   while (!run.lane.is_empty()) {
-    run.to->dispose(run.lane.front(run.to->type().stride),
-                    "its actor stopped before there was room", AskError::Code::closed);
+    Envelope& envelope = run.lane.front(run.to->type().stride);
+    if (ReplyCore* const reply = take_reply(envelope.extra)) {
+      reply->refuse(AskError::Code::closed, nullptr);
+    }
+    system.note_dead_letter(*run.to, envelope.view(), "its actor stopped before there was room");
+    envelope.handler->ops.destroy(envelope.place());
     run.lane.pop();
   }
 }
@@ -87,7 +92,7 @@ Lazy<> flush(ActorCell& sender) {
     const auto moved = co_await Awaitable<Flushing>(site, Deadline(), run);
     const std::uint64_t before = run.count + moved.value_or(0);
     if (!moved) {
-      lose_all(run);
+      lose_all(sender.system(), run);
       run.count = 0;
     }
     // For people, and for the bound.
@@ -142,8 +147,8 @@ std::optional<Refusal> ActorCell::push_to_outbox(ActorCell& sender, const Messag
       SmallGuard guard(lock_);
       if (is_closed_) return Refusal::closed;
     }
-    // Actors that wait for room at each other would do so for ever.
-    const bool is_first = !sender.has_in_outbox(*this);
+    // Actors that wait for room at each other would do so for ever. Each system knows its own.
+    const bool is_first = &sender.system_ == &system_ && !sender.has_in_outbox(*this);
     if (is_first && !sender.system_.add_edge(sender, *this, Edge::room, nullptr)) {
       return Refusal::full;
     }

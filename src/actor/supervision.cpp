@@ -82,8 +82,11 @@ void ActorCell::apply(Directive directive, const Supervision& by, const std::exc
   switch (directive) {
     case Directive::resume: return;
     case Directive::restart:
-      to_siblings([](ActorCell& each) { Order::give(each, Order::Kind::restart); });
-      return restart_or_stop(by);
+      restart_or_stop(by);
+      return to_siblings([this](ActorCell& each) {
+        if (is_stopping()) return each.request_stop(Stop::now);  // It has been too often.
+        Order::give(each, Order::Kind::restart);
+      });
     case Directive::stop:
       to_siblings([](ActorCell& each) { each.request_stop(Stop::now); });
       has_failed_ = true;
@@ -113,6 +116,10 @@ void ActorCell::restart_or_stop(const Supervision& by) {
 // The parent was told to go on, and so is the child that had left its failure to it; and so on down.
 void ActorCell::resume_after_failure() {
   if (phase() != Phase::failed) return;
+  if (object_ == nullptr) {  // Its constructor has thrown: nothing could go on.
+    has_failed_ = true;
+    return begin_stop(StopReason::failed);
+  }
   phase_.store(Phase::running, relaxed);  // Its turn's own.
   if (ActorExtras* const all = extras_if_any()) {
     all->children.for_each([](ActorCell& each) { Order::give(each, Order::Kind::resume); });
@@ -146,8 +153,8 @@ void Order::run_in_turn(Runnable& runnable) {
   const std::unique_ptr<Order, decltype(destroy)> order(static_cast<Order*>(&runnable), destroy);
   ActorCell& whom = order->whom_;
   if (whom.is_stopping()) {
-    // It decides nothing any more, and waits for its children: also for one that waits for it.
-    if (order->child_ != nullptr) order->child_->request_stop(ActorCell::Stop::now);
+    // It decides no more. The child may be draining, and would wait for it for ever.
+    if (order->kind_ == Kind::failed) order->child_->request_stop(ActorCell::Stop::now);
     return;
   }
   switch (order->kind_) {

@@ -8,8 +8,8 @@
 #include "handoff/detail/actor/extras.hpp"
 #include "handoff/detail/actor/reply_state.hpp"
 #include "handoff/detail/actor/system_core.hpp"
+#include "handoff/detail/core/cores.hpp"
 #include "handoff/detail/core/error_text.hpp"
-#include "handoff/detail/core/spin.hpp"
 #include "handoff/detail/pool/pool_core.hpp"
 #include "handoff/log.hpp"
 #include "turn.hpp"
@@ -44,7 +44,10 @@ SystemCore::SystemCore(const SystemOptions& options, SystemHooks hooks, WorkerPo
   // As one coroutine of it, so that the pool does not end before the system. First counted in, then looked at: one that is closed later waits.
   PoolCore& core = PoolAccess::core(*pool_);
   const bool is_counted = !core.begin_coroutine();
-  if (is_counted && !core.is_closed()) return;
+  // One that is closed says so to a job, whatever room it has.
+  const auto looked = pool_->post([] {}, {.deadline = within(Duration::zero())});
+  const bool is_closed = !looked && looked.error() == Refusal::closed;
+  if (is_counted && !is_closed) return;
   if (is_counted) core.end_coroutine();
   throw std::invalid_argument("the pool of an ActorSystem must not be shut down or full");
 }
@@ -212,7 +215,6 @@ ActorShutdownReport SystemCore::shutdown(const Shutdown& how) {
   const auto ended_before = ended_.load(relaxed);
   hands_back_.store(true, seq_cst);
   roots_.close();
-  is_ending_.store(true, seq_cst);
   if (counts_itself_.exchange(false, seq_cst)) one_is_gone();
   // wait() as well: then whoever has set it is done with it.
   bool is_over = all_gone_.is_set() && all_gone_.wait().has_value();

@@ -174,7 +174,8 @@ void ActorCell::run_deferred() {
 // To wake a sender for one message costs more than the message. A few of them are worth it; and the end of a batch is, anyway. But what
 // a handler waits for may need one of those senders: see about_to_wait().
 bool ActorCell::is_worth_letting_in() const {
-  if (extras_if_any()->own_thread) return true;  // It may block. Who stands in line has made extras.
+  if (extras_if_any()->own_thread)
+    return true;  // It may block. Who stands in line has made extras.
   const auto handled = static_cast<std::uint32_t>(handled_.load(relaxed));  // One writer.
   return handled - last_let_in_ >= std::min<std::uint32_t>(32, capacity_);
 }
@@ -262,17 +263,18 @@ void ActorCell::handle(Envelope& envelope) {
     return dead_letter(envelope.view(), "asked, and not waited for any more");
   }
   answering_ = &reply;
+  std::exception_ptr error;
   try {
     const Stopwatch stopwatch(*this, envelope.handler->ops.name);
     envelope.handler->handle(*this, envelope.place(), reply);
   } catch (...) {
-    answering_ = nullptr;
-    const auto error = std::current_exception();
-    if (reply != nullptr) std::exchange(reply, nullptr)->refuse(AskError::Code::failed, error);
-    fail(error, envelope.view());
+    error = std::current_exception();
   }
   answering_ = nullptr;
-  if (reply != nullptr) reply->refuse(AskError::Code::unanswered, nullptr);
+  if (error) fail(error, envelope.view());
+  // Last, and the error is his then: who hears of a failure finds it noted.
+  const auto code = error ? AskError::Code::failed : AskError::Code::unanswered;
+  if (reply != nullptr) reply->refuse(code, std::move(error));
 }
 
 ReplyCore* ActorCell::take_reply_of_current() {

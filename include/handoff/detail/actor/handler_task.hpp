@@ -101,10 +101,10 @@ class TypedHandlerTask final : public HandlerTask, public InFrameMemory {
   }
   void end(std::exception_ptr error) noexcept {
     lazy_.reset();
-    if (ReplyCore* const reply = take_reply()) {
-      reply->refuse(error ? AskError::Code::failed : AskError::Code::unanswered, error);
-    }
-    cell_.end_task(*this, std::move(error), MessageView(message_ops<M>, &message_));
+    cell_.end_task(*this, error, MessageView(message_ops<M>, &message_));
+    // Last, and the error is his then: who hears of a failure finds it noted.
+    const auto code = error ? AskError::Code::failed : AskError::Code::unanswered;
+    if (ReplyCore* const reply = take_reply()) reply->refuse(code, std::move(error));
     delete this;
   }
 

@@ -97,7 +97,7 @@ class SystemCore {
 
   ActorShutdownReport shutdown(const Shutdown& how);
   void end();
-  bool is_ending() const { return is_ending_.load(seq_cst); }
+  bool is_ending() const { return hands_back_.load(seq_cst); }  // From the same moment on.
   std::vector<ActorInfo> inspect() const;
   std::vector<DeadLetterNote> dead_letters() const;
   std::uint64_t dead_letter_count() const {
@@ -150,7 +150,6 @@ class SystemCore {
   // The actors, and the system itself until it is shut down: who is the last of them has seen the end, and nobody else.
   atomic<std::size_t> alive_{1};
   atomic<bool> counts_itself_{true};
-  atomic<bool> is_ending_{false};
   atomic<std::uint64_t> next_id_{1};
   atomic<std::uint64_t> ended_{0};
   atomic<std::uint64_t> dead_letter_count_{0};

@@ -5,9 +5,6 @@
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
-// That this process may run on, at least 1: it may be held to fewer than the machine has.
-unsigned usable_cores();
-
 // False on a machine, or in a process, that has one core: spinning there only delays the other side.
 bool spinning_pays();
 

@@ -136,8 +136,6 @@ class PoolCore final : public Primitive, public Executor {
   // The same as a Wait.
   const Wait& limits() const { return limits_; }
   bool has_ended() const { return ended_.load(acquire); }  // Pairs with the store in end().
-  // Takes no more jobs: once nothing is left to do, its workers are gone.
-  bool is_closed() const { return queue_.is_closed(); }
   PoolTimers& timers() { return *timers_; }
   ReturnedBlocks& returned_blocks() { return returned_blocks_; }
 
