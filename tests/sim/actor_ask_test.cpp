@@ -125,7 +125,8 @@ void ask_a_dying(WhenFull policy, bool drains) {
 template <typename A>
 void simulate_dying() {
   for (const bool drains : {true, false}) {
-    simulate_both([=] { ask_a_dying<A>(WhenFull::block, drains); }, some_faults);
+    simulate_both([=] { ask_a_dying<A>(WhenFull::block, drains); },
+                  {.faults = some_faults, .variants = 2});
   }
 }
 
@@ -136,7 +137,7 @@ TEST_F(SimulatedAsk, ThreadsAreAnsweredByOneThatFailsAndStops) { simulate_dying<
 
 TEST_F(SimulatedAsk, WhoIsEvictedOrRefusedIsToldSo) {
   for (const auto policy : {WhenFull::drop_oldest, WhenFull::reject}) {
-    simulate_both([=] { ask_a_dying<Plain>(policy, true); });
+    simulate_both([=] { ask_a_dying<Plain>(policy, true); }, {.variants = 2});
   }
 }
 
@@ -170,7 +171,7 @@ TEST_F(SimulatedAsk, AStopAndADeadlineAtAnyStep) {
         });
         for (int i = 0; i < 2; ++i) expect(actor.ask(Double{i}, Wait{}), i, {});
       },
-      some_faults);
+      {.faults = some_faults});
 }
 
 // -- From coroutines ------------------------------------------------------------------------------
@@ -196,7 +197,7 @@ TEST_F(SimulatedAsk, CoroutinesAreAnsweredOrStopped) {
         actor.stop();
         static_cast<void>(scope.join());
       },
-      some_faults);
+      {.faults = some_faults});
 }
 
 // -- From other actors ----------------------------------------------------------------------------
@@ -253,10 +254,12 @@ void ask_from_actor(bool stops_asker, const Shutdown& how) {
 
 TEST_F(SimulatedAsk, ActorsThatAskAreAnsweredWhoeverStops) {
   for (const bool stops_asker : {true, false}) {
-    simulate_both([=] { ask_from_actor<Asks>(stops_asker, finish_within(1h)); });
-    simulate_both([=] { ask_from_actor<Asks>(stops_asker, interrupt(1h)); });
-    simulate_both([=] { ask_from_actor<AsksByThread>(stops_asker, finish_within(1h)); });
-    simulate_both([=] { ask_from_actor<AsksByThread>(stops_asker, interrupt(1h)); });
+    simulate_both([=] { ask_from_actor<Asks>(stops_asker, finish_within(1h)); }, {.variants = 8});
+    simulate_both([=] { ask_from_actor<Asks>(stops_asker, interrupt(1h)); }, {.variants = 8});
+    simulate_both([=] { ask_from_actor<AsksByThread>(stops_asker, finish_within(1h)); },
+                  {.variants = 8});
+    simulate_both([=] { ask_from_actor<AsksByThread>(stops_asker, interrupt(1h)); },
+                  {.variants = 8});
   }
 }
 

@@ -85,13 +85,17 @@ void ask_in_a_ring(int actors) {
 }
 
 TEST_F(SimulatedRing, ThreadsThatAskEachOtherAreToldOfIt) {
-  simulate_both([] { ask_in_a_ring<Asker<By::thread, false>, Asker<By::thread, false>>(2); });
-  simulate_both([] { ask_in_a_ring<Asker<By::thread, false>, Asker<By::thread, false>>(3); });
+  simulate_both([] { ask_in_a_ring<Asker<By::thread, false>, Asker<By::thread, false>>(2); },
+                {.variants = 2});
+  simulate_both([] { ask_in_a_ring<Asker<By::thread, false>, Asker<By::thread, false>>(3); },
+                {.variants = 2});
 }
 
 TEST_F(SimulatedRing, CoroutinesThatAskEachOtherAreToldOfIt) {
-  simulate_both([] { ask_in_a_ring<Asker<By::coroutine, false>, Asker<By::thread, false>>(2); });
-  simulate_both([] { ask_in_a_ring<Asker<By::coroutine, false>, Asker<By::coroutine, false>>(3); });
+  simulate_both([] { ask_in_a_ring<Asker<By::coroutine, false>, Asker<By::thread, false>>(2); },
+                {.variants = 2});
+  simulate_both([] { ask_in_a_ring<Asker<By::coroutine, false>, Asker<By::coroutine, false>>(3); },
+                {.variants = 2});
 }
 
 // Though it takes other messages while a coroutine waits, it does not while its thread does.
@@ -165,14 +169,17 @@ void push_in_a_ring(int actors) {
 }
 
 TEST_F(SimulatedRing, HandlersThatFillEachOthersMailboxesAreRefused) {
-  simulate_both([] { push_in_a_ring<Pusher<By::thread>, Pusher<By::thread>>(2); });
-  simulate_both([] { push_in_a_ring<Pusher<By::thread>, Pusher<By::thread>>(1); });
+  simulate_both([] { push_in_a_ring<Pusher<By::thread>, Pusher<By::thread>>(2); }, {.variants = 2});
+  simulate_both([] { push_in_a_ring<Pusher<By::thread>, Pusher<By::thread>>(1); }, {.variants = 2});
 }
 
 TEST_F(SimulatedRing, CoroutinesThatFillEachOthersMailboxesAreRefused) {
-  simulate_both([] { push_in_a_ring<Pusher<By::coroutine>, Pusher<By::coroutine>>(1); });
-  simulate_both([] { push_in_a_ring<Pusher<By::coroutine>, Pusher<By::coroutine>>(2); });
-  simulate_both([] { push_in_a_ring<Pusher<By::coroutine>, Pusher<By::thread>>(2); });
+  simulate_both([] { push_in_a_ring<Pusher<By::coroutine>, Pusher<By::coroutine>>(1); },
+                {.variants = 3});
+  simulate_both([] { push_in_a_ring<Pusher<By::coroutine>, Pusher<By::coroutine>>(2); },
+                {.variants = 3});
+  simulate_both([] { push_in_a_ring<Pusher<By::coroutine>, Pusher<By::thread>>(2); },
+                {.variants = 3});
 }
 
 // Many that wait for room at their own actor, which is stopped, are told so at once.

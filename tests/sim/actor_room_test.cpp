@@ -56,7 +56,7 @@ TEST_F(SimulatedMailbox, ThreadsThatWaitAreLetInOneByOne) {
         end(system, letters);
         check(system.dead_letter_count() == 0, "a dead letter for no reason");
       },
-      some_faults);
+      {.faults = some_faults});
 }
 
 // One is stopped at any step, one has a deadline, and the actor may stop as well.
@@ -84,7 +84,7 @@ TEST_F(SimulatedMailbox, AStopADeadlineAndACloseAtAnyStepLoseNothing) {
         }
         end(system, letters);
       },
-      some_faults);
+      {.faults = some_faults});
 }
 
 // Those who gave up leave no trace: there is room for those who come.
@@ -203,7 +203,7 @@ TEST_F(SimulatedMailbox, CoroutinesThatAreStoppedOrTooLateOrRefusedLoseNothing) 
         }
         end(system, letters);
       },
-      some_faults);
+      {.faults = some_faults});
 }
 
 // -- Handlers -------------------------------------------------------------------------------------
@@ -268,7 +268,7 @@ TEST_F(SimulatedMailbox, WhatHandlersSentIsAccountedForWhoeverStops) {
           }
           end(system, letters);
         },
-        some_faults);
+        {.faults = some_faults, .variants = 4});
   }
 }
 

@@ -81,11 +81,11 @@ void shut_down_under_way(const Shutdown& how) {
 }
 
 TEST_F(SimulatedShutdown, FinishesWithSendersAndQuestionsUnderWay) {
-  simulate_both([] { shut_down_under_way(finish_within(1h)); }, some_faults);
+  simulate_both([] { shut_down_under_way(finish_within(1h)); }, {.faults = some_faults});
 }
 
 TEST_F(SimulatedShutdown, InterruptsWithSendersAndQuestionsUnderWay) {
-  simulate_both([] { shut_down_under_way(interrupt()); }, some_faults);
+  simulate_both([] { shut_down_under_way(interrupt()); }, {.faults = some_faults});
 }
 
 TEST_F(SimulatedShutdown, MayBecomeImpatientAtAnyStep) {

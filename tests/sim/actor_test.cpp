@@ -20,7 +20,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::check;
-using testing::simulate;
 
 class SimulatedActor : public QuietTest {};
 
@@ -168,10 +167,7 @@ void run_net(std::uint32_t seed) {
 TEST_F(SimulatedActor, KeepsTheOrderOfEachPairInAnyTopology) {
   constexpr std::uint32_t nets = 50;
   for (std::uint32_t net = 0; net < nets; ++net) {
-    for (const auto strategy : {testing::random, testing::pct(3)}) {
-      simulate({.runs = some_runs / nets + 1, .first_seed = 1 + net * 1'000, .strategy = strategy},
-               [=] { run_net(net); });
-    }
+    simulate_both([=] { run_net(net); }, {.variants = nets});
   }
 }
 
@@ -207,10 +203,8 @@ TEST_F(SimulatedActor, AccountsForAllWhateverEndsItAndWhateverItsPolicy) {
   for (const auto policy :
        {WhenFull::block, WhenFull::reject, WhenFull::drop_newest, WhenFull::drop_oldest}) {
     for (const auto end : {End::finish, End::interrupt, End::stop, End::drain}) {
-      for (const auto strategy : {testing::random, testing::pct(3)}) {
-        simulate({.runs = some_runs / 8, .strategy = strategy, .faults = some_faults},
-                 [=] { account_for_all(policy, end); });
-      }
+      simulate_both([=] { account_for_all(policy, end); },
+                    {.faults = some_faults, .variants = 16});
     }
   }
 }

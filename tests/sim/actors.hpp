@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <functional>
 #include <string_view>
 #include <utility>
@@ -26,16 +27,22 @@ class QuietTest : public ::testing::Test {
   LogSink log_before_;
 };
 
-// The same body now and then at random, and by priorities.
-inline void simulate_both(const std::function<void()>& body, const testing::Faults& faults = {}) {
-  for (const auto strategy : {testing::random, testing::pct(3)}) {
-    testing::simulate({.runs = some_runs, .strategy = strategy, .faults = faults}, body);
-  }
-}
-
-// What may go wrong by chance, all of it.
+// What may go wrong by chance.
 inline constexpr testing::Faults some_faults{
     .spurious_wake = 0.05, .weak_failure = 0.05, .slow_thread = 0.02};
+
+struct Plan {
+  testing::Faults faults = {};
+  std::uint64_t variants = 1;  // Of the test, which share its runs.
+};
+
+// The same body now and then at random, and by priorities.
+inline void simulate_both(const std::function<void()>& body, const Plan& plan = {}) {
+  for (const auto strategy : {testing::random, testing::pct(3)}) {
+    const std::uint64_t share = some_runs / plan.variants + 1;
+    testing::simulate({.runs = share, .strategy = strategy, .faults = plan.faults}, body);
+  }
+}
 
 struct Item {
   int number;
