@@ -149,7 +149,11 @@ bool Client::read_frame(const std::function<void(std::string_view)>& hear) {
 
 void Client::take_frame(std::uint8_t kind, std::string_view text,
                         const std::function<void(std::string_view)>& hear) {
-  if (kind == 0x1) hear(text);
+  while (kind == 0x1 && !text.empty()) {
+    const auto end = text.find('\n');
+    hear(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
   if (kind == 0x9) send_frame(0xA, text);  // A ping.
   if (kind == 0x8 && text.size() >= 2) {
     const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };

@@ -29,7 +29,7 @@ class Client {
   void send(std::string_view text) { send_frame(0x1, text); }
   // As if the machine had been switched off, but for the fact that the server hears of it.
   void kill();
-  // Something can be read or written. `hear` is called with each message.
+  // Something can be read or written. `hear` is called with each line.
   void on_ready(const std::function<void(std::string_view text)>& hear);
 
  private:

@@ -1,4 +1,5 @@
 // A chat: sessions and rooms are actors, clients come over WebSocket. See README.md.
+#include <arpa/inet.h>
 #include <fmt/core.h>
 
 #include <chrono>
@@ -68,6 +69,11 @@ bool serve(const Options& options, const std::stop_token& stop) {
   return counts->sessions == counts->ended && report.still_alive.empty();
 }
 
+bool is_address(std::string_view text) {
+  in_addr address{};
+  return inet_pton(AF_INET, std::string(text).c_str(), &address) == 1;
+}
+
 bool is_host(std::string_view text) {
   return !text.empty() && text.size() <= 253 &&
          text.find_first_not_of(
@@ -79,7 +85,7 @@ example::CommandLine command_line(Options& options) {
   example::CommandLine line("chat",
                             "a chat server: sessions and rooms are actors.\n\n"
                             "Open the address it prints in a browser, in two windows.");
-  line.add("--address", "where it listens", options.address, "an IP address", &is_host);
+  line.add("--address", "where it listens", options.address, "an IPv4 address", &is_address);
   line.add("--host", "how browsers may call it, beside localhost", options.host,
            "a name, or name:port", &is_host);
   line.add("--port", "the port; 0 is any that is free", options.port, 0, 65'535);

@@ -6,7 +6,8 @@
 //   say TEXT                   said NAME TEXT, to all in the room
 //                              came NAME, left NAME, in small rooms
 //
-// One message of the WebSocket is one line. Names are letters, digits, - and _: so a space ends them. TEXT goes on to the end.
+// A client sends a line in each message of the WebSocket; the server may send several in one, with line ends between them. Names are letters, digits, -
+// and _: so a space ends them. TEXT goes on to the end of the line.
 #pragma once
 
 #include <atomic>
@@ -27,7 +28,7 @@ class Session;
 
 inline constexpr std::size_t longest_name = 20;
 inline constexpr std::size_t longest_text = 2'000;
-inline constexpr std::size_t small_room = 20;  // Up to so many members, who comes and goes is told.
+inline constexpr std::size_t small_room = 10;  // Up to so many members, who comes and goes is told.
 
 bool is_name(std::string_view text);
 // Up to longest_text bytes, without control characters.
@@ -89,6 +90,7 @@ struct Say {
 
 // What has happened, for people.
 struct Counts {
+  std::atomic<std::uint64_t> clients = 0;    // Connected now.
   std::atomic<std::uint64_t> sessions = 0;   // Came over a WebSocket.
   std::atomic<std::uint64_t> ended = 0;      // Of them.
   std::atomic<std::uint64_t> said = 0;       // Lines that went to a room.

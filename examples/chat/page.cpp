@@ -105,9 +105,11 @@ socket.onopen = () => {
   if (query.get('name')) socket.send('login ' + query.get('name'));
 };
 socket.onmessage = ({data}) => {
-  const space = data.indexOf(' ');
-  const word = data.slice(0, space);
-  if (Object.hasOwn(heard, word)) heard[word](data.slice(space + 1));
+  for (const line of data.split('\n')) {
+    const space = line.indexOf(' ');
+    const word = line.slice(0, space);
+    if (Object.hasOwn(heard, word)) heard[word](line.slice(space + 1));
+  }
   showWhere();
 };
 socket.onclose = ({reason}) => {

@@ -43,6 +43,7 @@ namespace {
 
 constexpr auto as_result = asio::as_tuple(asio::use_awaitable);  // Errors as values.
 constexpr std::size_t largest_request = 8'192;
+constexpr std::size_t enough_for_a_write = 16'384;
 constexpr auto time_for_request = 10s;
 constexpr auto longest_silence = 60s;    // Then the client is asked whether it is there.
 constexpr int bytes_in_kernel = 65'536;  // Of what waits to be sent to one client.
@@ -205,7 +206,7 @@ class Server::Loop {
   bool is_wanted_chat(const Request& request) const {
     return websocket::is_upgrade(request) && view(request.target()) == "/chat" &&
            is_ours(view(request[http::field::host])) && is_from_us(request) &&
-           clients_ < options_.most_clients;
+           counts_->clients < options_.most_clients;
   }
 
   std::string answer_to(const Request& request) const {
@@ -231,7 +232,7 @@ class Server::Loop {
   // -- One client ---------------------------------------------------------------------------------
 
   Awaitable<> chat_with(Tcp::socket connection, const Request& request) {
-    const CountedIn counted(clients_);
+    const CountedIn counted(counts_);
     const auto stream = std::make_shared<Stream>(std::move(connection));
     stream->set_option(websocket::stream_base::timeout{.handshake_timeout = time_for_request,
                                                        .idle_timeout = longest_silence,
@@ -242,8 +243,10 @@ class Server::Loop {
     auto [error] = co_await stream->async_accept(request, as_result);
     if (error) co_return;
 
-    // The session may outlive the stream, and knows only how to cut it.
-    auto cut = [io = io_, weak = std::weak_ptr<Stream>(stream)] {
+    // The session may outlive the stream, and the loop too.
+    auto cut = [loop = std::weak_ptr(io_), weak = std::weak_ptr(stream)] {
+      const auto io = loop.lock();
+      if (!io) return;
       asio::post(*io, [weak] {
         if (const auto alive = weak.lock()) break_off(*alive);
       });
@@ -264,7 +267,8 @@ class Server::Loop {
       if (error || !stream.got_text()) break;
       Line line{.text = std::string(static_cast<const char*>(buffer.data().data()), size)};
       buffer.consume(size);
-      // The next one is read when the session is done with this one: a client that floods us waits in its own connection.
+      // The next one is read when the session is done with this one: a client that floods us waits in its own connection. Too long, and it is
+      // dropped.
       auto asking = session.async_ask(std::move(line), time_for_request);
       const auto answered = co_await handoff::in_asio(std::move(asking));
       if (!answered && answered.error() != handoff::AskError::Code::closed) break;
@@ -278,9 +282,19 @@ class Server::Loop {
       auto frame = queue.poll();
       if (!frame) frame = co_await handoff::in_asio(queue.async_take());
       if (!frame) break;
-      auto [error, size] = co_await stream->async_write(asio::buffer(**frame), as_result);
+      // What waits goes along: a write costs more than a copy.
+      std::string several;
+      std::uint64_t count = 1;
+      while (several.size() < enough_for_a_write) {
+        auto next = queue.poll();
+        if (!next) break;
+        if (count++ == 1) several = **frame;
+        several.append("\n").append(**next);
+      }
+      const auto written = asio::buffer(count == 1 ? **frame : several);
+      auto [error, size] = co_await stream->async_write(written, as_result);
       if (error) co_return;
-      ++counts_->delivered;
+      counts_->delivered += count;
     }
     // Closed, and all is written.
     auto [error] = co_await stream->async_close(reason_of(outgoing->why()), as_result);
@@ -288,19 +302,18 @@ class Server::Loop {
   }
 
   struct CountedIn {
-    explicit CountedIn(std::size_t& counter) : count(counter) { ++count; }
-    ~CountedIn() { --count; }
+    explicit CountedIn(std::shared_ptr<Counts> all) : counts(std::move(all)) { ++counts->clients; }
+    ~CountedIn() { --counts->clients; }
     CountedIn(const CountedIn&) = delete;
     CountedIn& operator=(const CountedIn&) = delete;
-    std::size_t& count;
+    const std::shared_ptr<Counts> counts;
   };
 
   const ServerOptions options_;
   const std::shared_ptr<Counts> counts_;
   const MakeSession make_session_;
-  std::size_t clients_ = 0;  // The loop's own.
   handoff::Event is_over_{{.name = "event loop has ended"}};
-  // Kept by whoever may still cut a connection.
+  // Shared with who is about to cut a connection.
   const std::shared_ptr<asio::io_context> io_ = std::make_shared<asio::io_context>(1);
   Tcp::acceptor acceptor_;
   const std::uint16_t port_;
