@@ -1,5 +1,5 @@
-// A client of the test: WebSocket (RFC 6455) over a socket that never blocks. Written anew and not with Beast, so that both sides do not share their
-// mistakes; and small, since there are ten thousand.
+// A client of the test: WebSocket (RFC 6455) over a socket that never blocks. Written anew and not with Beast, so that both
+// sides do not share their mistakes; and small, since there are ten thousand.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,8 @@
-// Where everybody comes in: who has which name, and which rooms there are. A room is made for the first who joins it, and ended after the last.
+// Where everybody comes in: who has which name, and which rooms there are. A room is made for the first who joins it, and
+// ended after the last.
 //
-// All who join and leave a room do so through the lobby. So they do it in order, and the lobby knows whether somebody is on his way to a room that says that it is empty.
+// All who join and leave a room do so through the lobby. So they do it in order, and the lobby knows whether somebody is on
+// his way to a room that says that it is empty.
 #pragma once
 
 #include <cstdint>

@@ -61,7 +61,7 @@ bool serve(const Options& options, const std::stop_token& stop) {
   // Nobody comes any more; every session says goodbye; the loop ends when the last client has answered.
   server.stop_listening();
   const auto report = system.shutdown(handoff::finish_within(10s).then_interrupt());
-  server.end(10s);
+  server.end(5s);  // Who does not answer by then is cut off.
   fmt::print("{} sessions, of which {} were too slow; {} lines were said, {} messages written\n",
              for_people(counts->sessions), for_people(counts->cut_off), for_people(counts->said),
              for_people(counts->delivered));

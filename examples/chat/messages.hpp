@@ -6,8 +6,8 @@
 //   say TEXT                   said NAME TEXT, to all in the room
 //                              came NAME, left NAME, in small rooms
 //
-// A client sends a line in each message of the WebSocket; the server may send several in one, with line ends between them. Names are letters, digits, -
-// and _: so a space ends them. TEXT goes on to the end of the line.
+// A client sends a line in each message of the WebSocket; the server may send several in one, with line ends between them.
+// Names are letters, digits, - and _: so a space ends them. TEXT goes on to the end of the line.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// What a session has to say to its client: a queue with a limit. The session adds, the event loop takes and writes. A client that does not read
-// fills it up, and nothing else: then it is cut off.
+// What a session has to say to its client: a queue with a limit. The session adds, the event loop takes and writes. A
+// client that does not read fills it up, and nothing else: then it is cut off.
 //
 // Thread safety: any member, any thread.
 #pragma once

@@ -30,7 +30,7 @@ constexpr std::string_view html = R"(<!doctype html>
 constexpr std::string_view css =
     R"(:root { color-scheme: light dark; --accent: #2f6fde; --quiet: #7a8494; }
 * { box-sizing: border-box; }
-body { margin: 0; font: 16px/1.5 system-ui, sans-serif; background: light-dark(#eef1f5, #14171c); }
+body { margin: 0; font: 16px/1.5 system-ui, sans-serif; }
 @media (prefers-color-scheme: light) { body { background: #eef1f5; } main { background: #fff; } }
 @media (prefers-color-scheme: dark) { body { background: #14171c; } main { background: #1d2128; } }
 main { display: flex; flex-direction: column; height: 100vh; max-width: 44rem; margin: 0 auto;
@@ -103,6 +103,7 @@ const socket = new WebSocket(`ws://${location.host}/chat`);
 socket.onopen = () => {
   where.textContent = 'connected';
   if (query.get('name')) socket.send('login ' + query.get('name'));
+  else notice('Who are you? Any name of up to 20 letters and digits will do.');
 };
 socket.onmessage = ({data}) => {
   for (const line of data.split('\n')) {

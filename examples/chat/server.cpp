@@ -54,8 +54,8 @@ using Stream = websocket::stream<Tcp::socket, false>;
 
 std::string_view view(beast::string_view text) { return {text.data(), text.size()}; }
 
-// A whole answer, after which we hang up. Nothing but what comes from here may be part of the page, and no script that is in the page
-// itself: whatever somebody may smuggle in does not run.
+// A whole answer, after which we hang up. Nothing but what comes from here may be part of the page, and no script that is
+// in the page itself: whatever somebody may smuggle in does not run.
 std::string response(std::string_view status, std::string_view type, std::string_view text) {
   return fmt::format(
       "HTTP/1.1 {}\r\n"
@@ -267,8 +267,8 @@ class Server::Loop {
       if (error || !stream.got_text()) break;
       Line line{.text = std::string(static_cast<const char*>(buffer.data().data()), size)};
       buffer.consume(size);
-      // The next one is read when the session is done with this one: a client that floods us waits in its own connection. Too long, and it is
-      // dropped.
+      // The next one is read when the session is done with this one: a client that floods us waits in its own connection.
+      // Too long, and it is dropped.
       auto asking = session.async_ask(std::move(line), time_for_request);
       const auto answered = co_await handoff::in_asio(std::move(asking));
       if (!answered && answered.error() != handoff::AskError::Code::closed) break;

@@ -1,8 +1,8 @@
-// The network: one event loop of Boost.Asio, which serves the page and speaks WebSocket with all clients. Whoever comes gets a session; what it
-// says goes to the session, and what the session adds to its Outgoing goes to the client.
+// The network: one event loop of Boost.Asio, which serves the page and speaks WebSocket with all clients. Whoever comes
+// gets a session; what it says goes to the session, and what the session adds to its Outgoing goes to the client.
 //
-// Everything has a limit: the size of a request and of a message, the time to send them, the number of clients, and what waits to be written
-// to one of them.
+// Everything has a limit: the size of a request and of a message, the time to send them, the number of clients, and what
+// waits to be written to one of them.
 #pragma once
 
 #include <cstddef>

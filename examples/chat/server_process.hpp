@@ -1,5 +1,5 @@
-// The server of the test: this program, as another process. So each of the two may have ten thousand open files, and a signal ends it as it
-// would any server.
+// The server of the test: this program, as another process. So each of the two may have ten thousand open files, and a
+// signal ends it as it would any server.
 #pragma once
 
 #include <sys/types.h>
