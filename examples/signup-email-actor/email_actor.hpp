@@ -1,12 +1,14 @@
-// Sends the mails, one after the other. It owns the connection to the server, and all the trouble with it: nobody else waits for
-// either.
+// Sends the mails, one after the other. It owns the connection to the server, and all the trouble with it: nobody else
+// waits for either.
 //
-// While the server is there, a mail is sent as soon as its turn comes. Once a try was in vain, all mails wait in the backlog, and a timer of the actor's own
-// says when to try again: after 200 ms, then after twice as long each time, up to 30 s. A server that has answered "later" gets another mail next; one
-// that was not there gets the same again, so that mails arrive in order.
+// While the server is there, a mail is sent as soon as its turn comes. Once a try was in vain, all mails wait in the
+// backlog, and a timer of the actor's own says when to try again: after 200 ms, then after twice as long each time, up to
+// 30 s. A server that has answered "later" gets another mail next; one that was not there gets the same again, so that
+// mails arrive in order.
 //
-// Nothing grows without a limit, and nothing is lost silently. The mailbox has a capacity, past which send() is refused; the backlog has one,
-// past which a mail has failed; so has one after `most_tries`. When the actor ends, what waits in the backlog is handed back.
+// Nothing grows without a limit, and nothing is lost silently. The mailbox has a capacity, past which send() is refused;
+// the backlog has one, past which a mail has failed; so has one after `most_tries`. When the actor ends, what waits in the
+// backlog is handed back.
 #pragma once
 
 #include <chrono>

@@ -9,8 +9,8 @@
 
 namespace signup {
 
-// An address of plain ASCII, as in "ada@example.com": no quotes, no spaces, and above all no line ends, with which a visitor could put
-// commands of his own between ours.
+// An address of plain ASCII, as in "ada@example.com": no quotes, no spaces, and above all no line ends, with which a
+// visitor could put commands of his own between ours.
 class EmailAddress {
  public:
   static std::optional<EmailAddress> parse(std::string_view text);

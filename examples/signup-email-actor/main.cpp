@@ -1,5 +1,5 @@
-// People sign up, and get a mail. Who signs up does not wait for the mail server: an actor does, also while that server is down. See
-// README.md.
+// People sign up, and get a mail. Who signs up does not wait for the mail server: an actor does, also while that server is
+// down. See README.md.
 #include <fmt/core.h>
 
 #include <chrono>
@@ -126,7 +126,10 @@ class Demonstration {
     fmt::print("\n  {:>6}  signed up: half were answered within {}, the last after {}\n",
                for_people(came), for_people(answered_.of(0.5)), for_people(answered_.of(1)));
     fmt::print("  {:>6}  mails were sent", for_people(outcomes.of(Outcome::sent)));
-    if (own_server_) fmt::print(", by {} connections", own_server_->inbox().connections());
+    if (own_server_) {
+      const auto connections = own_server_->inbox().connections();
+      fmt::print(", by {} connection{}", connections, connections == 1 ? "" : "s");
+    }
     fmt::print("; {} tries were in vain\n", for_people(outcomes.failed_tries));
     fmt::print("  {:>6}  failed\n", for_people(outcomes.of(Outcome::failed)));
     for (const auto& [why, count] : outcomes.whys) fmt::print("  {:>15}  {}\n", count, why);

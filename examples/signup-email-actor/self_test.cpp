@@ -59,8 +59,8 @@ bool adds_up(Shop& shop) {
   return outcomes.all() == shop.sign_ups().count() && outcomes.twice == 0;
 }
 
-// Each mail that counts as sent has arrived, with its text. A server that crashes after it has kept a mail, and before it says so, gets it
-// again: so there may be some that came twice.
+// Each mail that counts as sent has arrived, with its text. A server that crashes after it has kept a mail, and before it
+// says so, gets it again: so there may be some that came twice.
 bool have_arrived(Shop& shop, const Inbox& inbox, std::string_view name) {
   std::map<std::string, Received> by_recipient;
   for (auto& each : inbox.mails()) by_recipient.emplace(each.to.at(0), each);

@@ -1,4 +1,5 @@
-// What the web server does when somebody signs up: check, remember, hand over the mail, answer. It never waits for a mail server.
+// What the web server does when somebody signs up: check, remember, hand over the mail, answer. It never waits for a mail
+// server.
 //
 // Thread safety: any member, any thread.
 #pragma once

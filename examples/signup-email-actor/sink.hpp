@@ -1,5 +1,5 @@
-// A small SMTP server for the test and the demonstration: takes mails on the loopback interface, and keeps them. A thread of its own serves all
-// connections.
+// A small SMTP server for the test and the demonstration: takes mails on the loopback interface, and keeps them. A thread
+// of its own serves all connections.
 //
 //   const Port port;                  // stays ours, server or not
 //   {
