@@ -147,8 +147,8 @@ std::optional<Refusal> ActorCell::push_to_outbox(ActorCell& sender, const Messag
       SmallGuard guard(lock_);
       if (is_closed_) return Refusal::closed;
     }
-    // Actors that wait for room at each other would do so for ever. Each system knows its own.
-    const bool is_first = &sender.system_ == &system_ && !sender.has_in_outbox(*this);
+    // Actors that wait for room at each other would do so for ever.
+    const bool is_first = !sender.has_in_outbox(*this);
     if (is_first && !sender.system_.add_edge(sender, *this, Edge::room, nullptr)) {
       return Refusal::full;
     }

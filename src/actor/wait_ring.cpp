@@ -6,11 +6,25 @@
 
 #include "handoff/detail/actor/extras.hpp"
 #include "handoff/detail/actor/system_core.hpp"
+#include "handoff/detail/core/simulation.hpp"
+#include "handoff/detail/core/small_lock.hpp"
 #include "handoff/lock_order.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
 namespace {
+
+// One for all systems: actors of several may wait for each other.
+constinit SmallLock graph_lock;
+
+class GraphGuard {
+ public:
+  GraphGuard() : guard_(graph_lock) {}
+
+ private:
+  const sim::Uninterrupted alone_;  // All simulated runs have the same.
+  const SmallGuard guard_;
+};
 
 // The way from `from` to `to` over those who wait; empty if there is none.
 std::vector<ActorCell*> way_locked(ActorCell& from, const ActorCell& to) {
@@ -45,7 +59,7 @@ std::vector<ActorCell*> way_locked(ActorCell& from, const ActorCell& to) {
 bool SystemCore::add_edge(ActorCell& from, ActorCell& to, Edge kind,
                           std::vector<std::string>* ring) {
   ActorExtras& extras = from.extras();
-  SmallGuard guard(graph_lock_);
+  const GraphGuard guard;
   // Most wait for one who waits for nobody.
   const ActorExtras* const of_target = to.extras_if_any();
   const bool may_close = &from == &to || (of_target != nullptr && !of_target->waits_for.empty());
@@ -65,7 +79,7 @@ bool SystemCore::add_edge(ActorCell& from, ActorCell& to, Edge kind,
 
 void SystemCore::remove_edge(ActorCell& from, ActorCell& to, Edge kind) {
   auto& edges = from.extras().waits_for;
-  SmallGuard guard(graph_lock_);
+  const GraphGuard guard;
   const auto found = std::ranges::find(edges, std::pair(&to, kind));
   if (found == edges.end()) return;
   *found = edges.back();
@@ -74,7 +88,7 @@ void SystemCore::remove_edge(ActorCell& from, ActorCell& to, Edge kind) {
 
 std::string SystemCore::edges_of(ActorCell& from) {
   std::string text;
-  SmallGuard guard(graph_lock_);
+  const GraphGuard guard;
   for (const auto& [to, kind] : from.extras().waits_for) {
     if (!text.empty()) text += ", ";
     text += fmt::format("{} {}", kind == Edge::ask ? "ask" : "room at", to->path());
@@ -87,7 +101,7 @@ WaitsFor::~WaitsFor() {
 }
 
 bool WaitsFor::begin(ActorCell* from, ActorCell& to, Edge kind, std::vector<std::string>* ring) {
-  if (from == nullptr || &from->system() != &to.system()) return true;
+  if (from == nullptr) return true;
   if (!from->system().add_edge(*from, to, kind, ring)) return false;
   from_ = from;
   to_ = &to;

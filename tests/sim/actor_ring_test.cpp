@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <expected>
+#include <optional>
 #include <utility>
 
 #include "handoff/actor.hpp"
@@ -28,6 +30,27 @@ struct Goal {
   }
   int left;
   Event done{{.name = "all is done"}};
+};
+
+// One system, or two.
+class Systems {
+ public:
+  explicit Systems(bool are_two) {
+    if (are_two) second_.emplace(SystemOptions{.workers = 1, .name = "second"});
+  }
+  ActorSystem& first() { return first_; }
+  ActorSystem& second() { return second_ ? *second_ : first_; }
+  void end() {
+    const auto start = now();
+    check(first_.shutdown(finish_within(1h)).is_complete(), "not all have ended");
+    check(second().shutdown(finish_within(1h)).is_complete(), "not all have ended");
+    check(now() < start + 1h, "it ended only because its time was over");
+    check(first_.dead_letter_count() + second().dead_letter_count() == 0, "a dead letter");
+  }
+
+ private:
+  ActorSystem first_{{.workers = 2, .name = "ring"}};
+  std::optional<ActorSystem> second_;
 };
 
 // How an actor asks or sends in its handler.
@@ -66,13 +89,12 @@ class Asker : public Actor<Asker<by, takes_others>, Greet, Address<Greet>> {
 };
 
 template <typename First, typename Second>
-void ask_in_a_ring(int actors) {
+void ask_in_a_ring(int actors, bool has_two_systems = false) {
   Goal goal(actors);
-  const auto start = now();
-  ActorSystem system{{.workers = 2, .name = "ring"}};
-  const auto one = system.spawn<First>({}, &goal);
-  const auto two = system.spawn<Second>({}, &goal);
-  const auto three = system.spawn<First>({}, &goal);
+  Systems systems(has_two_systems);
+  const auto one = systems.first().spawn<First>({}, &goal);
+  const auto two = systems.second().spawn<Second>({}, &goal);
+  const auto three = systems.first().spawn<First>({}, &goal);
   {
     Thread beside([&] { check(one.send(Address<Greet>(two)).has_value(), "refused"); });
     check(two.send(actors == 2 ? Address<Greet>(one) : Address<Greet>(three)).has_value(),
@@ -80,8 +102,7 @@ void ask_in_a_ring(int actors) {
     if (actors == 3) check(three.send(Address<Greet>(one)).has_value(), "refused");
   }
   check(goal.done.wait().has_value(), "refused");
-  check(system.shutdown(finish_within(1h)).is_complete(), "not all have ended");
-  check(now() < start + 1h, "it ended only because its time was over");
+  systems.end();
 }
 
 TEST_F(SimulatedRing, ThreadsThatAskEachOtherAreToldOfIt) {
@@ -149,13 +170,12 @@ class Pusher : public Actor<Pusher<by>, Push, Address<Push>> {
 };
 
 template <typename First, typename Second>
-void push_in_a_ring(int actors) {
+void push_in_a_ring(int actors, bool has_two_systems = false) {
   Goal open(actors);
-  const auto start = now();
-  ActorSystem system{{.workers = 2, .name = "ring"}};
+  Systems systems(has_two_systems);
   const ActorOptions small{.mailbox = {.capacity = 1}};
-  const auto one = system.spawn<First>(small, &open);
-  const auto two = system.spawn<Second>(small, &open);
+  const auto one = systems.first().spawn<First>(small, &open);
+  const auto two = systems.second().spawn<Second>(small, &open);
   check(one.send(actors == 1 ? Address<Push>(one) : Address<Push>(two)).has_value(), "refused");
   check(two.send(Address<Push>(one)).has_value(), "refused");
   {
@@ -163,9 +183,7 @@ void push_in_a_ring(int actors) {
     if (actors == 2) check(two.send(Push{3}).has_value(), "refused");
   }
   check(open.done.wait().has_value(), "refused");
-  check(system.shutdown(finish_within(1h)).is_complete(), "not all have ended");
-  check(now() < start + 1h, "it ended only because its time was over");
-  check(system.dead_letter_count() == 0, "a dead letter for no reason");
+  systems.end();
 }
 
 TEST_F(SimulatedRing, HandlersThatFillEachOthersMailboxesAreRefused) {
@@ -179,6 +197,15 @@ TEST_F(SimulatedRing, CoroutinesThatFillEachOthersMailboxesAreRefused) {
   simulate_both([] { push_in_a_ring<Pusher<By::coroutine>, Pusher<By::coroutine>>(2); },
                 {.variants = 3});
   simulate_both([] { push_in_a_ring<Pusher<By::coroutine>, Pusher<By::thread>>(2); },
+                {.variants = 3});
+}
+
+TEST_F(SimulatedRing, MayGoThroughTwoSystems) {
+  using Asks = Asker<By::coroutine, false>;
+  simulate_both([] { ask_in_a_ring<Asks, Asker<By::thread, false>>(2, true); }, {.variants = 3});
+  simulate_both([] { push_in_a_ring<Pusher<By::thread>, Pusher<By::thread>>(2, true); },
+                {.variants = 3});
+  simulate_both([] { push_in_a_ring<Pusher<By::coroutine>, Pusher<By::thread>>(2, true); },
                 {.variants = 3});
 }
 

@@ -171,8 +171,6 @@ class SystemCore {
   // Guarded by notes_lock_.
   std::deque<DeadLetterNote> notes_;
   std::vector<Undelivered> handed_back_;
-
-  SmallLock graph_lock_;  // Guards the edges of all actors.
 };
 
 // One actor waits for another for as long as this lives.
