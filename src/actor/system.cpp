@@ -93,7 +93,7 @@ void SystemCore::give_extras(ActorCell& cell, const ActorOptions& options) {
   ActorExtras& extras = cell.extras();
   extras.name = options.name;
   extras.policy = options.children;
-  extras.most_outbox = options.outbox;
+  extras.outbox_bound.most = options.outbox;
   if (lanes > 1) extras.lanes = std::make_unique<Lane[]>(lanes - 1U);
   if (options.name.empty()) return;
   std::string path = cell.path();
