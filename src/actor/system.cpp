@@ -184,7 +184,7 @@ struct RetiredThread final : Runnable {
 }  // namespace
 
 void SystemCore::has_ended(ActorCell& cell) {
-  ended_.fetch_add(1, relaxed);  // A counter.
+  if (is_ending()) ended_.fetch_add(1, relaxed);  // A counter.
   if (cell.is_in_family_) family_of(cell).remove(cell);
   if (cell.parent_ != nullptr) cell.parent_->poke();
   ActorExtras* const extras = cell.extras_if_any();

@@ -39,6 +39,7 @@ void ActorCell::take_turn(Runnable& runnable) {
   After after;
   {
     const Turn turn(self);
+    self.has_had_turn_ = true;
     after = self.work();
   }
   // Idle: it may be another thread's turn by now, or gone.

@@ -276,7 +276,7 @@ class ActorCell : private Runnable {
 
   // -- The turn (turn.cpp) -----------------------------------------------------------------------
   static void take_turn(Runnable& runnable);
-  void schedule() { executor_->run_soon(*this); }
+  void schedule() { has_had_turn_ ? executor_->run_soon(*this) : executor_->run_newcomer(*this); }
   After work();
   void note_doing(Todo todo);
   Todo next_locked();
@@ -336,6 +336,7 @@ class ActorCell : private Runnable {
   atomic<Doing> doing_{Doing::nothing};  // For people: what may be in its way.
   bool has_started_;
   bool is_constructing_ = false;
+  bool has_had_turn_ = false;  // Also read by who schedules it, between turns.
   bool may_rebuild_ = false;
   bool has_failed_ = false;  // Which is why it stops.
   StopReason reason_{};
