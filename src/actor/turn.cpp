@@ -145,8 +145,7 @@ ActorCell::After ActorCell::work() {
           while (budget > 0 && handle_batch(budget)) {
           }
         }
-        // With more to do at once, senders may wait until it is worth it.
-        if (taken_.is_empty() || is_held_up() || phase() != Phase::running) publish_handled();
+        publish_handled();
         break;
       case Todo::deferred: run_deferred(); break;
       case Todo::rebuild: rebuild(); break;
@@ -182,8 +181,9 @@ void ActorCell::run_deferred() {
   for (Runnable* const each : deferred) each->run(*each);
 }
 
-// To wake a sender for one message costs more than the message. A good part of the mailbox is worth it;
-// and the end of what the actor has taken is, anyway. But what a handler waits for may need one of those senders: see about_to_wait().
+// To wake a sender for one message costs more than the message. A good part of the mailbox is worth it; and the end of a batch is, anyway:
+// what comes next may hold the actor up, and must not find those in line for whom there is room. So does what a handler waits
+// for: see about_to_wait().
 bool ActorCell::is_worth_letting_in() const {
   if (extras_if_any()->own_thread)
     return true;  // It may block. Who stands in line has made extras.

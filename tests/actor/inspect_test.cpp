@@ -254,7 +254,8 @@ TEST(ActorTable, ShowsAgesInTheUnitThatFits) {
         std::vector<ActorInfo>{{.path = "x", .type = "X", .state = "s", .oldest = oldest}});
     const auto row = table.substr(table.find('\n') + 1);
     const auto begin = row.find("0 of 0   ") + 9;
-    return row.substr(begin, row.find("  0", begin) - begin);
+    const auto end = row.find_last_not_of(' ', row.find("  0", begin));
+    return row.substr(begin, end + 1 - begin);
   };
   EXPECT_EQ(age(999ns), "999 ns");
   EXPECT_EQ(age(1us), "1 us");
