@@ -308,6 +308,7 @@ void ActorCell::describe(ActorInfo& info) {
     info.restarts = all->restarts;
     info.last_failure = all->last_failure;
     // For people.
+    info.handled += all->from_timers.load(relaxed);
     info.busy = Duration(all->busy.load(relaxed));
     info.longest = Duration(all->longest.load(relaxed));
   }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -61,6 +62,21 @@ TEST_F(ActorDeadLetters, AreCountedAndTheLastOnesRemembered) {
   EXPECT_EQ(notes[0].at, begin);
   EXPECT_EQ(notes[1].actor, "other");
   EXPECT_EQ(notes[2].at, begin + 1h);
+}
+
+// The letter is noted in another thread.
+TEST_F(ActorDeadLetters, WhoSeesOneCountedFindsItRemembered) {
+  ActorSystem system{{.workers = 2, .dead_letters = 1000}};
+  for (std::uint64_t i = 1; i <= 100; ++i) {
+    auto puppet = system.spawn<Puppet>();
+    Block block;
+    block.hold(puppet);
+    ASSERT_TRUE(puppet.send(Note{1}));
+    puppet.stop();
+    block.let_go();
+    while (system.dead_letter_count() < i) std::this_thread::yield();
+    ASSERT_EQ(system.dead_letters().size(), i);
+  }
 }
 
 TEST_F(ActorDeadLetters, NoMoreAreRememberedThanTheOptionSays) {
