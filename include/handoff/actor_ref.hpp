@@ -100,8 +100,8 @@ class Reachable {
     using Type = std::remove_cvref_t<M>;
     if constexpr (Derived::template takes<Type>()) {
       check_reply<Type>();
-      return ask_later<Type>(ref_, handler<Type>(), Type(std::forward<M>(message)), within(timeout),
-                             where);
+      return ask_later<Type>(ref_, handler<Type>(), Type(std::forward<M>(message)),
+                             coarse_deadline(saturated(timeout)), where);
     }
   }
 

@@ -93,7 +93,7 @@ void SystemCore::give_extras(ActorCell& cell, const ActorOptions& options) {
   ActorExtras& extras = cell.extras();
   extras.name = options.name;
   extras.policy = options.children;
-  extras.most_outbox = options.outbox;
+  extras.outbox_bound.most = options.outbox;
   if (lanes > 1) extras.lanes = std::make_unique<Lane[]>(lanes - 1U);
   if (options.name.empty()) return;
   std::string path = cell.path();
@@ -184,7 +184,7 @@ struct RetiredThread final : Runnable {
 }  // namespace
 
 void SystemCore::has_ended(ActorCell& cell) {
-  ended_.fetch_add(1, relaxed);  // A counter.
+  if (is_ending()) ended_.fetch_add(1, relaxed);  // A counter.
   if (cell.is_in_family_) family_of(cell).remove(cell);
   if (cell.parent_ != nullptr) cell.parent_->poke();
   ActorExtras* const extras = cell.extras_if_any();

@@ -16,22 +16,22 @@ namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
 namespace {
 constinit thread_local ActorCell* current_cell = nullptr;
-constinit thread_local bool current_has_outbox = false;
+constinit thread_local OutRun* current_outbox = nullptr;
 }  // namespace
 
 // Out of line, as everything that reads the variables: a coroutine may have kept the address they have on another thread.
 [[gnu::noinline]] ActorCell* ActorCell::current() { return current_cell; }
-[[gnu::noinline]] bool Turn::has_outbox() { return current_has_outbox; }
-[[gnu::noinline]] void Turn::set_has_outbox(bool has_one) { current_has_outbox = has_one; }
+[[gnu::noinline]] OutRun* Turn::outbox() { return current_outbox; }
+[[gnu::noinline]] void Turn::set_outbox(OutRun* last) { current_outbox = last; }
 
 [[gnu::noinline]] Turn::Turn(ActorCell& cell)
-    : before_(std::exchange(current_cell, &cell)), had_outbox_(current_has_outbox) {
-  const ActorExtras* const extras = cell.extras_if_any();
-  current_has_outbox = extras != nullptr && !extras->outbox.empty();
+    : before_(std::exchange(current_cell, &cell)), outbox_before_(current_outbox) {
+  ActorExtras* const extras = cell.extras_if_any();
+  current_outbox = extras == nullptr || extras->outbox.empty() ? nullptr : &extras->outbox.back();
 }
 [[gnu::noinline]] Turn::~Turn() {
   current_cell = before_;
-  current_has_outbox = had_outbox_;
+  current_outbox = outbox_before_;
 }
 
 void ActorCell::take_turn(Runnable& runnable) {
@@ -39,6 +39,7 @@ void ActorCell::take_turn(Runnable& runnable) {
   After after;
   {
     const Turn turn(self);
+    self.has_had_turn_ = true;
     after = self.work();
   }
   // Idle: it may be another thread's turn by now, or gone.
@@ -144,7 +145,8 @@ ActorCell::After ActorCell::work() {
           while (budget > 0 && handle_batch(budget)) {
           }
         }
-        publish_handled();
+        // With more to do at once, senders may wait until it is worth it.
+        if (taken_.is_empty() || is_held_up() || phase() != Phase::running) publish_handled();
         break;
       case Todo::deferred: run_deferred(); break;
       case Todo::rebuild: rebuild(); break;
@@ -180,13 +182,14 @@ void ActorCell::run_deferred() {
   for (Runnable* const each : deferred) each->run(*each);
 }
 
-// To wake a sender for one message costs more than the message. A few of them are worth it; and the end of a batch is, anyway. But what
-// a handler waits for may need one of those senders: see about_to_wait().
+// To wake a sender for one message costs more than the message. A good part of the mailbox is worth it;
+// and the end of what the actor has taken is, anyway. But what a handler waits for may need one of those senders: see about_to_wait().
 bool ActorCell::is_worth_letting_in() const {
   if (extras_if_any()->own_thread)
     return true;  // It may block. Who stands in line has made extras.
   const auto handled = static_cast<std::uint32_t>(handled_.load(relaxed));  // One writer.
-  return handled - last_let_in_ >= std::min<std::uint32_t>(32, capacity_);
+  const std::uint32_t enough = std::clamp<std::uint32_t>(capacity_ / 4, 32, 256);
+  return handled - last_let_in_ >= std::min(enough, capacity_);
 }
 
 namespace {
