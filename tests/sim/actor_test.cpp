@@ -203,8 +203,7 @@ TEST_F(SimulatedActor, AccountsForAllWhateverEndsItAndWhateverItsPolicy) {
   for (const auto policy :
        {WhenFull::block, WhenFull::reject, WhenFull::drop_newest, WhenFull::drop_oldest}) {
     for (const auto end : {End::finish, End::interrupt, End::stop, End::drain}) {
-      simulate_both([=] { account_for_all(policy, end); },
-                    {.faults = some_faults, .variants = 16});
+      simulate_both([=] { account_for_all(policy, end); }, {.faults = some_faults, .variants = 16});
     }
   }
 }

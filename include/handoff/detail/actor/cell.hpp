@@ -204,7 +204,7 @@ class ActorCell : private Runnable {
 
   enum class Stop : std::uint8_t { none, drained, now };
   void request_stop(Stop how);
-  bool is_stopped() const { return phase() == Phase::stopped; }
+  bool is_stopped() const { return phase_.load(acquire) == Phase::stopped; }  // See finish().
   Phase phase() const { return phase_.load(relaxed); }  // For people, and for its own turn.
   void describe(ActorInfo& info);
   // False if it has stopped.
