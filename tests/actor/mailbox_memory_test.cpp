@@ -27,7 +27,7 @@ class Idle : public Actor<Idle, Note> {
 };
 
 TEST(MailboxMemory, AnEmptyOneTakesNone) {
-  constexpr int actors = is_sanitized ? 2'000 : 20'000;
+  constexpr int actors = is_sanitized ? 10'000 : 20'000;
   ActorSystem system{{.workers = 1}};
   const auto handled = std::make_shared<std::atomic<int>>(0);
   std::vector<ActorRef<Idle>> all;
