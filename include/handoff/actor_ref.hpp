@@ -113,7 +113,7 @@ class Reachable {
   void stop_when_drained() const {
     if (ref_.get() != nullptr) ref_.get()->request_stop(ActorCell::Stop::drained);
   }
-  // It has handled its last message, and is gone.
+  // It has handled its last message, and is gone. Who sees that sees what it did.
   bool is_stopped() const { return ref_.get() == nullptr || ref_.get()->is_stopped(); }
 
   // Refers to an actor, which may have stopped.

@@ -276,7 +276,6 @@ bool SystemCore::keep_undelivered(ActorCell& to, Envelope& envelope) {
 }
 
 void SystemCore::note_dead_letter(ActorCell& to, MessageView message, std::string_view reason) {
-  dead_letter_count_.fetch_add(1, relaxed);  // A counter.
   const std::string path = to.path();
   dead_letter_log_.note(fmt::format("dead letter: {} to {}: {}", message.type(), path, reason));
   if (most_dead_letters_ > 0) {
@@ -288,6 +287,7 @@ void SystemCore::note_dead_letter(ActorCell& to, MessageView message, std::strin
     if (notes_.size() == most_dead_letters_) notes_.pop_front();
     notes_.push_back(std::move(note));
   }
+  dead_letter_count_.fetch_add(1, release);  // Pairs with dead_letter_count().
   if (!hooks_.on_dead_letter) return;
   try {
     hooks_.on_dead_letter({.actor = path, .message = message, .reason = reason});

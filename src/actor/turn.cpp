@@ -113,12 +113,17 @@ ActorCell::After ActorCell::work() {
   while (true) {
     Runnable* urgent = nullptr;
     Todo todo = Todo::nothing;
+    bool lets_in = false;
     {
       SmallGuard guard(lock_);
-      needs_attention_.store(false, relaxed);  // Under the lock, as what it stands for.
-      urgent = std::exchange(urgent_front_, nullptr);
-      urgent_back_ = nullptr;
-      if (urgent == nullptr) {
+      // Who enters the line does that under the lock, and looks at what was handled by then: so it is seen here, or has seen all there is.
+      lets_in = has_line_.load(relaxed) && owes_room();
+      if (!lets_in) {
+        needs_attention_.store(false, relaxed);  // Under the lock, as what it stands for.
+        urgent = std::exchange(urgent_front_, nullptr);
+        urgent_back_ = nullptr;
+      }
+      if (!lets_in && urgent == nullptr) {
         todo = next_locked();
         if (todo == Todo::nothing) {
           is_scheduled_ = false;
@@ -128,6 +133,10 @@ ActorCell::After ActorCell::work() {
         const bool takes_all = type_.lanes == 1 && when_full_ != WhenFull::drop_oldest;
         if (todo == Todo::messages && takes_all && taken_.is_empty()) taken_ = lane_.take_all();
       }
+    }
+    if (lets_in) {
+      publish_handled();
+      continue;
     }
     note_doing(urgent != nullptr ? Todo::deferred : todo);
     if (urgent != nullptr) {
@@ -145,7 +154,7 @@ ActorCell::After ActorCell::work() {
           while (budget > 0 && handle_batch(budget)) {
           }
         }
-        publish_handled();
+        if (budget <= 0) publish_handled();  // Otherwise it comes by the lock again.
         break;
       case Todo::deferred: run_deferred(); break;
       case Todo::rebuild: rebuild(); break;
@@ -179,6 +188,11 @@ bool ActorCell::defer(Runnable& runnable) {
 void ActorCell::run_deferred() {
   const auto deferred = std::exchange(extras().deferred, {});
   for (Runnable* const each : deferred) each->run(*each);
+}
+
+// Something was handled since senders were last let in.
+bool ActorCell::owes_room() const {
+  return static_cast<std::uint32_t>(handled_.load(relaxed)) != last_let_in_;  // One writer.
 }
 
 // To wake a sender for one message costs more than the message. A good part of the mailbox is worth it; and the end of a batch is, anyway:
@@ -265,6 +279,22 @@ class Stopwatch {
 }  // namespace
 
 void ActorCell::handle(Envelope& envelope) {
+  if (envelope.extra != 0 || system_.times_handlers()) return handle_with_extras(envelope);
+  ReplyCore* reply = nullptr;
+  answering_ = &reply;
+  std::exception_ptr error;
+  try {
+    envelope.handler->handle(*this, envelope.place(), reply);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  answering_ = nullptr;
+  if (error) [[unlikely]]
+    fail(std::move(error), envelope.view());
+}
+
+// A question, or one that is traced or timed.
+void ActorCell::handle_with_extras(Envelope& envelope) {
   TraceContext trace;
   ReplyCore* reply = take_reply(envelope.extra, &trace);
   std::optional<TraceHere> traced;

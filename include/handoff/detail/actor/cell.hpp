@@ -11,8 +11,9 @@
 //
 // Room. A message counts from when it is put in the mailbox until its handler begins: pushed_ + reserved_ - handled_ <= capacity_. The actor counts handled_
 // without the lock. Senders that wait stand in a line of their own (SenderLine). Who is let in has its room reserved; as long as somebody stands
-// there, newcomers go to the end of it. handled_ and has_line_ are a handshake: the actor counts, then looks for a line; a sender says
-// that there is a line, then looks at the count; both sequentially consistent.
+// there, newcomers go to the end of it. Who enters the line does so under lock_, and looks at the count; the actor takes the
+// same lock after it has counted, before it goes on to something else or has nothing left to do, and looks for a line. Where it does not take the lock (the
+// end of a long batch), the two are a handshake: one counts, then looks for a line; the other says that there is one, then looks at the count.
 //
 // Locks: that of a line before lock_; a family's before lock_; the graph's last.
 #pragma once
@@ -204,7 +205,7 @@ class ActorCell : private Runnable {
 
   enum class Stop : std::uint8_t { none, drained, now };
   void request_stop(Stop how);
-  bool is_stopped() const { return phase() == Phase::stopped; }
+  bool is_stopped() const { return phase_.load(acquire) == Phase::stopped; }  // See finish().
   Phase phase() const { return phase_.load(relaxed); }  // For people, and for its own turn.
   void describe(ActorInfo& info);
   // False if it has stopped.
@@ -284,6 +285,8 @@ class ActorCell : private Runnable {
   bool handle_batch(int& budget);
   bool handle_one_locked_out(int& budget);
   void handle(Envelope& envelope);
+  void handle_with_extras(Envelope& envelope);
+  bool owes_room() const;
   bool is_worth_letting_in() const;
   void run_urgent_lane(Runnable* first);
   void run_deferred();

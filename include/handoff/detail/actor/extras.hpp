@@ -110,6 +110,7 @@ struct ActorExtras {
   Duration restart_delay{};
   std::shared_ptr<Behaviour> behaviour;  // Who runs a handler of it keeps it.
   std::shared_ptr<SelfTimer> backoff;
+  atomic<std::uint64_t> from_timers{0};  // Handled besides those of the mailbox.
   atomic<Duration::rep> busy{0};
   atomic<Duration::rep> longest{0};
 

@@ -100,9 +100,8 @@ class SystemCore {
   bool is_ending() const { return hands_back_.load(seq_cst); }  // From the same moment on.
   std::vector<ActorInfo> inspect() const;
   std::vector<DeadLetterNote> dead_letters() const;
-  std::uint64_t dead_letter_count() const {
-    return dead_letter_count_.load(relaxed);
-  }  // A counter.
+  // Pairs with note_dead_letter(): who sees it counted finds it remembered.
+  std::uint64_t dead_letter_count() const { return dead_letter_count_.load(acquire); }
   std::uint64_t dropped() const { return dropped_.load(relaxed); }  // A counter.
   std::size_t alive() const {
     return alive_.load(seq_cst) - (counts_itself_.load(seq_cst) ? 1 : 0);

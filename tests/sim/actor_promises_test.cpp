@@ -1,0 +1,216 @@
+// What actors promise in numbers, under many schedules: how many messages wait, how often one is restarted, who handles nothing any more.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "handoff/actor.hpp"
+#include "handoff/event.hpp"
+#include "handoff/lazy.hpp"
+#include "handoff/testing/simulate.hpp"
+#include "handoff/thread.hpp"
+#include "sim/actors.hpp"
+
+namespace handoff::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::check;
+
+class SimulatedPromises : public QuietTest {};
+
+// -- The mailbox ----------------------------------------------------------------------------------
+
+// One is handled, and two wait: others have to.
+TEST_F(SimulatedPromises, AMailboxHasNeverMoreThanItsCapacity) {
+  simulate_both([] {
+    int accepted = 0;
+    Event may_go_on;
+    ActorSystem system{{.workers = 1, .name = "actors"}};
+    const auto slow = system.spawn([&](Item) { check(may_go_on.wait().has_value(), "refused"); },
+                                   {.mailbox = {.capacity = 2}});
+    const auto send_two = [&] {
+      for (int i = 0; i < 2; ++i) {
+        accepted += slow.send(Item{i}, {.deadline = within(1ms), .stop = {}}) ? 1 : 0;
+      }
+    };
+    {
+      Thread one(send_two);
+      Thread two(send_two);
+      send_two();
+    }
+    check(accepted <= 3, "there are more than it has room for");
+    may_go_on.set();
+    check(system.shutdown(finish_within(1h)).is_complete(), "not all were handled");
+  });
+}
+
+// However many come: the last that was sent is there, and nobody was refused.
+TEST_F(SimulatedPromises, TheNewestStaysWhereTheOldestIsDropped) {
+  simulate_both([] {
+    std::vector<int> handled;
+    ActorSystem system{{.workers = 1, .name = "actors"}};
+    const auto actor =
+        system.spawn([&](Item item) { handled.push_back(item.number); },
+                     {.mailbox = {.capacity = 2, .when_full = WhenFull::drop_oldest}});
+    const auto send_three = [&](int first) {
+      for (int i = first; i < first + 3; ++i) check(actor.send(Item{i}).has_value(), "refused");
+    };
+    {
+      Thread one([&] { send_three(0); });
+      send_three(3);
+    }
+    send_three(6);
+    check(system.shutdown(finish_within(1h)).is_complete(), "not all were handled");
+    check(!handled.empty() && handled.back() == 8, "the newest was dropped");
+    check(handled.size() + system.dead_letter_count() == 9, "one was lost, or came twice");
+  });
+}
+
+struct Begin {};
+
+// Sends three items whenever it is told to. What has no room waits, and so does the next message to it.
+class Source : public Actor<Source, Begin> {
+ public:
+  static constexpr bool reentrant = true;
+  Source(Address<Item> to, const int* handled) : to_(std::move(to)), handled_(handled) {}
+  void on(Begin) {
+    // One in the mailbox, and one whose handler is just called.
+    check(sent_ - *handled_ <= 2, "what it has sent before waits still");
+    for (int i = 0; i < 3; ++i) check(to_.send(Item{++sent_}).has_value(), "refused");
+  }
+
+ private:
+  Address<Item> to_;
+  const int* handled_;
+  int sent_ = 0;
+};
+
+TEST_F(SimulatedPromises, AnActorTakesNoMessageWhileWhatItSentWaits) {
+  simulate_both([] {
+    int handled = 0;
+    ActorSystem system{{.workers = 2, .name = "actors"}};
+    const auto counter =
+        system.spawn([&](Item) { ++handled; }, {.mailbox = {.capacity = 1}, .name = "counter"});
+    const auto source = system.spawn<Source>({}, Address<Item>(counter), &handled);
+    for (int i = 0; i < 4; ++i) check(source.send(Begin{}).has_value(), "refused");
+    source.stop_when_drained();
+    check(system.watch(source).get().has_value(), "refused");
+    check(system.shutdown(finish_within(1h)).is_complete(), "not all were handled");
+    check(handled == 12, "one was lost, or came twice");
+  });
+}
+
+// -- Handlers -------------------------------------------------------------------------------------
+
+struct Double {
+  using Reply = int;
+  int number;
+};
+
+class Careful : public Actor<Careful, Double> {
+ public:
+  Lazy<int> on(Double question) {
+    check(!std::exchange(is_at_work_, true), "two handlers of it are at work");
+    co_await yield();
+    check(std::exchange(is_at_work_, false), "another has ended");
+    co_return 2 * question.number;
+  }
+
+ private:
+  bool is_at_work_ = false;
+};
+
+TEST_F(SimulatedPromises, ACoroutineHoldsTheNextMessageBack) {
+  simulate_both([] {
+    ActorSystem system{{.workers = 2, .name = "actors"}};
+    const auto careful = system.spawn<Careful>();
+    Thread one([&] { check(careful.ask(Double{1}, Wait{}) == 2, "the wrong answer"); });
+    Thread two([&] { check(careful.ask(Double{2}, Wait{}) == 4, "the wrong answer"); });
+    check(careful.ask(Double{3}, Wait{}) == 6, "the wrong answer");
+  });
+}
+
+TEST_F(SimulatedPromises, AQuestionThatNobodyWaitsForIsNotHandled) {
+  simulate_both([] {
+    Event may_go_on;
+    int handled = 0;
+    ActorSystem system{{.workers = 1, .name = "actors"}};
+    const auto slow = system.spawn([&](Double question) {
+      ++handled;
+      check(may_go_on.wait().has_value(), "refused");
+      return 2 * question.number;
+    });
+    {
+      Thread first([&] { check(slow.ask(Double{1}, Wait{}) == 2, "the wrong answer"); });
+      while (handled == 0) testing::pause(1ms);
+      check(!slow.ask(Double{2}, 1ms).has_value(), "answered by nobody");
+      may_go_on.set();
+    }
+    check(system.shutdown(finish_within(1h)).is_complete(), "not all have ended");
+    check(handled == 1 && system.dead_letter_count() == 1, "it was handled");
+  });
+}
+
+// -- Restarts -------------------------------------------------------------------------------------
+
+struct Fail {};
+
+class Brittle : public Actor<Brittle, Fail> {
+ public:
+  explicit Brittle(int* made) { ++*made; }
+  void on(Fail) { throw std::runtime_error("on request"); }
+};
+
+TEST_F(SimulatedPromises, OneThatFailsTooOftenIsStopped) {
+  simulate_both([] {
+    int made = 0;
+    ActorSystem system{{.workers = 2, .name = "actors", .supervision = {.most_restarts = 2}}};
+    const auto brittle = system.spawn<Brittle>({}, &made);
+    {
+      Thread one([&] {
+        for (int i = 0; i < 2; ++i) static_cast<void>(brittle.send(Fail{}));
+      });
+      for (int i = 0; i < 2; ++i) static_cast<void>(brittle.send(Fail{}));
+    }
+    const auto end = system.watch(brittle).get();
+    check(end.has_value() && end->reason == StopReason::failed, "the wrong reason");
+    check(made == 3, "not as often as it may be");
+  });
+}
+
+struct Tick {
+  int of;  // Which of its objects has asked for it.
+};
+
+class Ticking : public Actor<Ticking, Tick, Fail> {
+ public:
+  explicit Ticking(int* made) : own_(++*made) {}
+  void on_start() {
+    static_cast<void>(after(1ms, Tick{own_}));
+    static_cast<void>(every(1ms, Tick{own_}));
+  }
+  void on(Tick tick) { check(tick.of == own_, "a timer outlives a restart"); }
+  void on(Fail) { throw std::runtime_error("on request"); }
+
+ private:
+  int own_;
+};
+
+TEST_F(SimulatedPromises, TimersEndWithARestart) {
+  simulate_both([] {
+    int made = 0;
+    ActorSystem system{{.workers = 1, .name = "actors"}};
+    const auto ticking = system.spawn<Ticking>({}, &made);
+    testing::pause(1ms);
+    check(ticking.send(Fail{}).has_value(), "refused");
+    testing::pause(3ms);
+    check(system.shutdown(finish_within(1h)).is_complete(), "it did not end");
+    check(made == 2, "not made anew");
+  });
+}
+
+}  // namespace
+}  // namespace handoff::tests
