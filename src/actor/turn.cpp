@@ -117,15 +117,14 @@ ActorCell::After ActorCell::work() {
     {
       SmallGuard guard(lock_);
       // Who enters the line does that under the lock, and looks at what was handled by then: so it is seen here, or has seen all there is.
-      lets_in = has_line_.load(relaxed) && owes_room();
+      const bool owes = has_line_.load(relaxed) && owes_room();
+      if (urgent_front_ == nullptr) todo = next_locked();
+      lets_in = owes && (todo != Todo::messages || is_worth_letting_in());
       if (!lets_in) {
         needs_attention_.store(false, relaxed);  // Under the lock, as what it stands for.
         urgent = std::exchange(urgent_front_, nullptr);
         urgent_back_ = nullptr;
-      }
-      if (!lets_in && urgent == nullptr) {
-        todo = next_locked();
-        if (todo == Todo::nothing) {
+        if (urgent == nullptr && todo == Todo::nothing) {
           is_scheduled_ = false;
           note_doing(todo);
           return After::idle;
@@ -154,7 +153,6 @@ ActorCell::After ActorCell::work() {
           while (budget > 0 && handle_batch(budget)) {
           }
         }
-        if (budget <= 0) publish_handled();  // Otherwise it comes by the lock again.
         break;
       case Todo::deferred: run_deferred(); break;
       case Todo::rebuild: rebuild(); break;
@@ -195,9 +193,8 @@ bool ActorCell::owes_room() const {
   return static_cast<std::uint32_t>(handled_.load(relaxed)) != last_let_in_;  // One writer.
 }
 
-// To wake a sender for one message costs more than the message. A good part of the mailbox is worth it; and the end of a batch is, anyway:
-// what comes next may hold the actor up, and must not find those in line for whom there is room. So does what a handler waits
-// for: see about_to_wait().
+// To wake a sender for one message costs more than the message. A good part of the mailbox is worth it. They are let in as well before the actor does
+// anything but handle the next message, or nothing; and before a handler waits: see about_to_wait().
 bool ActorCell::is_worth_letting_in() const {
   if (extras_if_any()->own_thread)
     return true;  // It may block. Who stands in line has made extras.

@@ -12,8 +12,7 @@
 // Room. A message counts from when it is put in the mailbox until its handler begins: pushed_ + reserved_ - handled_ <= capacity_. The actor counts handled_
 // without the lock. Senders that wait stand in a line of their own (SenderLine). Who is let in has its room reserved; as long as somebody stands
 // there, newcomers go to the end of it. Who enters the line does so under lock_, and looks at the count; the actor takes the
-// same lock after it has counted, before it goes on to something else or has nothing left to do, and looks for a line. Where it does not take the lock (the
-// end of a long batch), the two are a handshake: one counts, then looks for a line; the other says that there is one, then looks at the count.
+// same lock after it has counted, before it goes on to something else or has nothing left to do, and looks for a line.
 //
 // Locks: that of a line before lock_; a family's before lock_; the graph's last.
 #pragma once
