@@ -9,6 +9,9 @@
 #include "handoff/actor.hpp"
 #include "handoff/event.hpp"
 #include "handoff/lazy.hpp"
+#include "handoff/pool.hpp"
+#include "handoff/scope.hpp"
+#include "handoff/spawn.hpp"
 #include "handoff/testing/simulate.hpp"
 #include "handoff/thread.hpp"
 #include "sim/actors.hpp"
@@ -23,14 +26,14 @@ class SimulatedPromises : public QuietTest {};
 
 // -- The mailbox ----------------------------------------------------------------------------------
 
-// One is handled, and two wait: others have to.
+// One is handled, and two wait: others have to. It has a thread of its own, so they are let in as soon as there is room.
 TEST_F(SimulatedPromises, AMailboxHasNeverMoreThanItsCapacity) {
   simulate_both([] {
     int accepted = 0;
     Event may_go_on;
     ActorSystem system{{.workers = 1, .name = "actors"}};
     const auto slow = system.spawn([&](Item) { check(may_go_on.wait().has_value(), "refused"); },
-                                   {.mailbox = {.capacity = 2}});
+                                   {.mailbox = {.capacity = 2}, .dedicated_thread = true});
     const auto send_two = [&] {
       for (int i = 0; i < 2; ++i) {
         accepted += slow.send(Item{i}, {.deadline = within(1ms), .stop = {}}) ? 1 : 0;
@@ -110,26 +113,64 @@ struct Double {
   int number;
 };
 
+class Calculator : public Actor<Calculator, Double> {
+ public:
+  int on(Double question) { return 2 * question.number; }
+};
+
+// Asks another in its handler: meanwhile others come.
 class Careful : public Actor<Careful, Double> {
  public:
+  explicit Careful(ActorRef<Calculator> whom) : whom_(std::move(whom)) {}
   Lazy<int> on(Double question) {
     check(!std::exchange(is_at_work_, true), "two handlers of it are at work");
-    co_await yield();
+    const auto answer = co_await whom_.async_ask(question, 1000h);
     check(std::exchange(is_at_work_, false), "another has ended");
-    co_return 2 * question.number;
+    co_return answer.value_or(0);
   }
 
  private:
+  ActorRef<Calculator> whom_;
   bool is_at_work_ = false;
 };
 
 TEST_F(SimulatedPromises, ACoroutineHoldsTheNextMessageBack) {
   simulate_both([] {
     ActorSystem system{{.workers = 2, .name = "actors"}};
-    const auto careful = system.spawn<Careful>();
+    const auto careful = system.spawn<Careful>({}, system.spawn<Calculator>());
     Thread one([&] { check(careful.ask(Double{1}, Wait{}) == 2, "the wrong answer"); });
-    Thread two([&] { check(careful.ask(Double{2}, Wait{}) == 4, "the wrong answer"); });
-    check(careful.ask(Double{3}, Wait{}) == 6, "the wrong answer");
+    check(careful.ask(Double{2}, Wait{}) == 4, "the wrong answer");
+  });
+}
+
+// Keeps whom it should answer.
+class Silent : public Actor<Silent, Double> {
+ public:
+  void on(Double) { kept_.push_back(reply_later<Double>()); }
+
+ private:
+  std::vector<ReplyTo<int>> kept_;
+};
+
+Lazy<> ask_in_vain(ActorRef<Silent> whom, Duration timeout, int* too_late) {
+  const auto answer = co_await whom.async_ask(Double{1}, timeout);
+  *too_late += !answer && answer.error() == AskError::Code::timed_out ? 1 : 0;
+}
+
+TEST_F(SimulatedPromises, EachWhoAsksInVainGivesUpInItsOwnTime) {
+  simulate_both([] {
+    int too_late = 0;
+    WorkerPool pool{{.workers = 1, .capacity = 4, .name = "askers"}};
+    ActorSystem system{{.workers = 1, .name = "actors"}};
+    const auto silent = system.spawn<Silent>();
+    {
+      Scope scope;
+      for (const Duration timeout : {Duration(2ms), Duration(1ms), Duration(3ms)}) {
+        check(scope.spawn(pool, ask_in_vain(silent, timeout, &too_late)).has_value(), "refused");
+      }
+      check(scope.join().has_value(), "refused");
+    }
+    check(too_late == 3, "not all were told that it is too late");
   });
 }
 
@@ -178,6 +219,39 @@ TEST_F(SimulatedPromises, OneThatFailsTooOftenIsStopped) {
     const auto end = system.watch(brittle).get();
     check(end.has_value() && end->reason == StopReason::failed, "the wrong reason");
     check(made == 3, "not as often as it may be");
+  });
+}
+
+// A handler of it waits when another one fails: the object stays until that has ended.
+class Waiting : public Actor<Waiting, Item, Fail> {
+ public:
+  static constexpr bool reentrant = true;
+  Waiting(Event* may_go_on, int* inside) : may_go_on_(may_go_on), inside_(inside) {}
+  ~Waiting() { check(*inside_ == 0, "it is gone while a handler of it is at work"); }
+  Lazy<> on(Item) {
+    ++*inside_;
+    const auto waited = co_await may_go_on_->async_wait();
+    check(waited.has_value(), "refused");
+    --*inside_;
+  }
+  void on(Fail) { throw std::runtime_error("on request"); }
+
+ private:
+  Event* may_go_on_;
+  int* inside_;
+};
+
+TEST_F(SimulatedPromises, ARestartWaitsForThoseWhoWait) {
+  simulate_both([] {
+    Event may_go_on;
+    int inside = 0;
+    ActorSystem system{{.workers = 2, .name = "actors"}};
+    const auto waiting = system.spawn<Waiting>({}, &may_go_on, &inside);
+    check(waiting.send(Item{1}).has_value(), "refused");
+    check(waiting.send(Fail{}).has_value(), "refused");
+    Thread other([&] { may_go_on.set(); });
+    check(waiting.send(Item{2}).has_value(), "refused");
+    check(system.shutdown(finish_within(1h)).is_complete(), "not all were handled");
   });
 }
 
