@@ -6,14 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "tasks/ascii.hpp"
+
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 namespace {
 
 constexpr std::size_t longest_name = 256;  // What is longer is no misspelt name.
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool same(char a, char b) { return lower(a) == lower(b); }
+bool same(char a, char b) { return to_lower(a) == to_lower(b); }
 
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('/') + 1); }
 
