@@ -71,17 +71,17 @@ TEST(RetryPolicy, IsCheckedWithTheNameOfTheField) {
   EXPECT_TRUE(RetryPolicy{FixedBackoff()}.check());
   const double nan = std::nan("");
   EXPECT_EQ(message(RetryPolicy{ExponentialBackoff{.base = 0s}}.check()),
-            "backoff.base must be 1ms to 36500d, got 0s");
+            "backoff.base must be 1ms to 3650d, got 0s");
   EXPECT_EQ(message(RetryPolicy{ExponentialBackoff{.factor = 0.5}}.check()),
             "backoff.factor must be 1 to 100, got 0.5");
   EXPECT_EQ(message(RetryPolicy{ExponentialBackoff{.factor = nan}}.check()),
             "backoff.factor must be 1 to 100, got nan");
   EXPECT_EQ(message(RetryPolicy{ExponentialBackoff{.base = 2s, .max = 1s}}.check()),
-            "backoff.max must be 2s to 36500d, got 1s");
+            "backoff.max must be 2s to 3650d, got 1s");
   EXPECT_EQ(message(RetryPolicy{ExponentialBackoff{.jitter = 2}}.check("queue.backoff")),
             "queue.backoff.jitter must be 0 to 1, got 2");
   EXPECT_EQ(message(RetryPolicy{FixedBackoff{.delay = -1s}}.check()),
-            "backoff.delay must be 0s to 36500d, got -1s");
+            "backoff.delay must be 0s to 3650d, got -1s");
   EXPECT_EQ(message(RetryPolicy{FixedBackoff{.jitter = nan}}.check()),
             "backoff.jitter must be 0 to 1, got nan");
 }

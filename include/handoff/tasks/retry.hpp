@@ -44,16 +44,16 @@ struct SidekiqBackoff {
 
 // base * factor^(attempt - 1), at most `max`.
 struct ExponentialBackoff {
-  std::chrono::milliseconds base = std::chrono::seconds(1);  // 1 ms to 36500 d.
+  std::chrono::milliseconds base = std::chrono::seconds(1);  // 1 ms to 3650d.
   double factor = 2;                                         // 1 to 100.
-  std::chrono::milliseconds max = std::chrono::hours(1);     // `base` to 36500 d.
+  std::chrono::milliseconds max = std::chrono::hours(1);     // `base` to 3650d.
   double jitter = 0.25;                                      // 0 to 1.
 
   friend bool operator==(const ExponentialBackoff&, const ExponentialBackoff&) = default;
 };
 
 struct FixedBackoff {
-  std::chrono::milliseconds delay = std::chrono::seconds(30);  // 0 to 36500 d.
+  std::chrono::milliseconds delay = std::chrono::seconds(30);  // 0 to 3650d.
   double jitter = 0;                                           // 0 to 1.
 
   friend bool operator==(const FixedBackoff&, const FixedBackoff&) = default;
