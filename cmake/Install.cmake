@@ -1,4 +1,4 @@
-# Headers, libraries, the CMake package and handoff.pc.
+# Headers, libraries, the CMake package and the files for pkg-config.
 
 include(CMakePackageConfigHelpers)
 
@@ -9,6 +9,11 @@ install(DIRECTORY include/handoff DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
 install(TARGETS handoff handoff_testing EXPORT handoffTargets)
 if(HANDOFF_SIMULATOR)
   install(TARGETS handoff_sim EXPORT handoffTargets)
+endif()
+# In a set of its own: who does not ask for the component `tasks` needs neither Boost nor SQLite.
+if(TARGET handoff_tasks)
+  install(TARGETS handoff_tasks EXPORT handoffTasksTargets)
+  install(EXPORT handoffTasksTargets NAMESPACE handoff:: DESTINATION ${package_dir})
 endif()
 install(EXPORT handoffTargets NAMESPACE handoff:: DESTINATION ${package_dir})
 
@@ -26,7 +31,13 @@ string(REGEX REPLACE "/$" "" up_to_prefix ${up_to_prefix})
 set(HANDOFF_PC_PREFIX "\${pcfiledir}/${up_to_prefix}")
 list(TRANSFORM main_definitions PREPEND " -D" OUTPUT_VARIABLE HANDOFF_PC_DEFINITIONS)
 list(JOIN HANDOFF_PC_DEFINITIONS "" HANDOFF_PC_DEFINITIONS)
-configure_file(cmake/handoff.pc.in ${PROJECT_BINARY_DIR}/handoff.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/handoff.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+set(pc_files handoff.pc)
+if(TARGET handoff_tasks)
+  list(APPEND pc_files handoff_tasks.pc)
+endif()
+foreach(pc IN LISTS pc_files)
+  configure_file(cmake/${pc}.in ${PROJECT_BINARY_DIR}/${pc} @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${pc} DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

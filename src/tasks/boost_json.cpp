@@ -1,0 +1,2 @@
+// Boost.JSON itself, compiled here and nowhere else: nothing but its headers is needed to build.
+#include <boost/json/src.hpp>
