@@ -206,7 +206,7 @@ class Address : public detail::Reachable<Address<Ms...>> {
     constexpr std::array is_this{std::same_as<M, Ms>...};
     std::size_t position = 0;
     while (!is_this[position]) ++position;
-    return *handlers_[position];
+    return handlers_[position] == nullptr ? detail::no_handler : *handlers_[position];
   }
 
   std::array<const detail::MessageHandler*, sizeof...(Ms)> handlers_{};

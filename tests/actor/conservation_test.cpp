@@ -168,6 +168,11 @@ struct Round {
           world));
     }
   }
+  // The world knows the actors, and they know the world.
+  ~Round() {
+    system.reset();
+    if (world) world->hubs.clear();
+  }
   // Until there are no more numbers, or it is refused.
   void send_from_outside(std::uint32_t seed) const {
     std::minstd_rand random(seed);

@@ -25,6 +25,9 @@ struct MessageHandler {
   std::uint8_t lane = 0;
 };
 
+// Of an address that is nobody's. It is never called.
+inline constexpr MessageHandler no_handler{};
+
 // The message itself lies behind it.
 struct Envelope {
   const MessageHandler* handler;
