@@ -140,8 +140,8 @@ TEST_F(ActorRouter, ABroadcastCountsThoseWhoHaveAccepted) {
   const auto free = std::make_shared<Event>();
   const auto& busy = router.actors()[1];
   ASSERT_TRUE(busy.send(Hold{free}));
-  while (busy.send(Parcel{1})) {  // Until one waits behind it.
-  }
+  // There is room for one behind it once it is at work, and for no other.
+  eventually([&] { return busy.send(Parcel{1}).has_value(); });
   EXPECT_EQ(router.broadcast(Notice{}), 2U);
   free->set();
 }
