@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "handoff/event.hpp"
+#include "handoff/testing/eventually.hpp"
 
 namespace handoff {
 namespace {
@@ -141,7 +142,7 @@ TEST_F(ActorRouter, ABroadcastCountsThoseWhoHaveAccepted) {
   const auto& busy = router.actors()[1];
   ASSERT_TRUE(busy.send(Hold{free}));
   // There is room for one behind it once it is at work, and for no other.
-  eventually([&] { return busy.send(Parcel{1}).has_value(); });
+  handoff::testing::eventually([&] { return busy.send(Parcel{1}).has_value(); });
   EXPECT_EQ(router.broadcast(Notice{}), 2U);
   free->set();
 }
