@@ -29,7 +29,9 @@ constexpr std::size_t looks_per_watch = 8;
 
 constexpr std::uint32_t most_told_in_vain = 10;  // 1,023 tells are skipped then.
 
+// `waiting` were there before: the first of them is the next but one, and not worth a wake-up.
 bool is_worth_telling(Worker& worker, std::size_t waiting) {
+  if (waiting == 0) return false;
   if (waiting >= many) return true;
   if (worker.tells_to_skip > 0) {
     --worker.tells_to_skip;
@@ -173,18 +175,15 @@ void PoolCore::run_soon(Runnable& runnable) noexcept {
   // Sequentially consistent, as the look at is_watched_: a worker that stops watching looks at next_up afterwards. Who takes it
   // sees what made it ready, and what was next up before is passed on with what made that ready.
   Runnable* const before = worker->next_up.exchange(&runnable, seq_cst);
-  // The first that waits here is the next but one, and not worth a wake-up.
   const std::size_t waiting = before == nullptr ? 0 : worker->ready.push(*before);
-  const bool is_worth_it = waiting > 0 && is_worth_telling(*worker, waiting);
-  if (is_worth_it || !is_watched_.load(seq_cst)) tell_workers();
+  if (is_worth_telling(*worker, waiting) || !is_watched_.load(seq_cst)) tell_workers();
 }
 
 void PoolCore::run_later(Runnable& runnable) noexcept {
   Worker* const worker = worker_for_ready();
   if (worker == nullptr) return leave_to_all(runnable);
   const std::size_t waiting = worker->ready.push(runnable);
-  const bool is_worth_it = waiting > 0 && is_worth_telling(*worker, waiting);
-  if (is_worth_it || !is_watched_.load(seq_cst)) tell_workers();
+  if (is_worth_telling(*worker, waiting) || !is_watched_.load(seq_cst)) tell_workers();
 }
 
 // What an actor has spawned. One branch after the other: see newcomers.hpp.
@@ -192,8 +191,7 @@ void PoolCore::run_newcomer(Runnable& runnable) noexcept {
   Worker* const worker = worker_for_ready();
   if (worker == nullptr) return leave_to_all(runnable);
   const std::size_t waiting = worker->newcomers.push(runnable);
-  const bool is_worth_it = waiting > 0 && is_worth_telling(*worker, waiting);
-  if (is_worth_it || !is_watched_.load(seq_cst)) tell_workers();
+  if (is_worth_telling(*worker, waiting) || !is_watched_.load(seq_cst)) tell_workers();
 }
 
 void PoolCore::leave_to_all(Runnable& runnable) noexcept {
@@ -212,7 +210,10 @@ bool PoolCore::find_waiting_coroutine(const Worker& worker, Work& work) {
     if (list == workers_.size()) {
       work.coroutine = ready_.take();
     } else {
-      work.coroutine = workers_[list].ready.take();
+      // In turns: of a worker that always has somebody ready, the oldest newcomer would wait for ever.
+      const bool newcomer_first = first / lists % 2 == 0;
+      if (newcomer_first) work.coroutine = workers_[list].newcomers.take_oldest();
+      if (work.coroutine == nullptr) work.coroutine = workers_[list].ready.take();
       if (work.coroutine == nullptr) work.coroutine = workers_[list].newcomers.take_oldest();
     }
   }
