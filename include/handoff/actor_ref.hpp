@@ -93,7 +93,7 @@ class Reachable {
                               deadline, where);
     }
   }
-  // co_await gives what ask() returns.
+  // co_await gives what ask() returns. A timeout of a second or more may be over some milliseconds late, never early.
   template <typename M, typename Rep, typename Period>
   [[nodiscard]] auto async_ask(M&& message, std::chrono::duration<Rep, Period> timeout,
                                Where where = Where::current()) const {

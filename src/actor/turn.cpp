@@ -278,6 +278,12 @@ class Stopwatch {
 void ActorCell::handle(Envelope& envelope) {
   if (envelope.extra != 0 || system_.times_handlers()) return handle_with_extras(envelope);
   ReplyCore* reply = nullptr;
+  if (auto error = call_handler(envelope, reply)) [[unlikely]]
+    fail(std::move(error), envelope.view());
+}
+
+// What it has thrown, if it has.
+std::exception_ptr ActorCell::call_handler(Envelope& envelope, ReplyCore*& reply) {
   answering_ = &reply;
   std::exception_ptr error;
   try {
@@ -286,8 +292,7 @@ void ActorCell::handle(Envelope& envelope) {
     error = std::current_exception();
   }
   answering_ = nullptr;
-  if (error) [[unlikely]]
-    fail(std::move(error), envelope.view());
+  return error;
 }
 
 // A question, or one that is traced or timed.
@@ -301,15 +306,11 @@ void ActorCell::handle_with_extras(Envelope& envelope) {
     reply->refuse(AskError::Code::timed_out, nullptr);
     return dead_letter(envelope.view(), "asked, and not waited for any more");
   }
-  answering_ = &reply;
   std::exception_ptr error;
-  try {
+  {
     const Stopwatch stopwatch(*this, envelope.handler->ops.name);
-    envelope.handler->handle(*this, envelope.place(), reply);
-  } catch (...) {
-    error = std::current_exception();
+    error = call_handler(envelope, reply);
   }
-  answering_ = nullptr;
   if (error) fail(error, envelope.view());
   // Last, and the error is his then: who hears of a failure finds it noted.
   const auto code = error ? AskError::Code::failed : AskError::Code::unanswered;

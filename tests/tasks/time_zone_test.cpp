@@ -113,7 +113,7 @@ TEST(TimeZone, IsRefusedIfItsFileEndsEarly) {
 
 TEST(TimeZone, IsRefusedIfItCountsLeapSeconds) {
   const auto bytes = bytes_of("right/Europe/Berlin");
-  if (bytes.empty()) GTEST_SKIP() << "the system has none that does";
+  ASSERT_FALSE(bytes.empty()) << "tzdata of Debian 12 has it";
   EXPECT_THAT(TimeZone::read(bytes).error(), HasSubstr("leap seconds"));
 }
 

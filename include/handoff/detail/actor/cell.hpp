@@ -12,7 +12,8 @@
 // Room. A message counts from when it is put in the mailbox until its handler begins: pushed_ + reserved_ - handled_ <= capacity_. The actor counts handled_
 // without the lock. Senders that wait stand in a line of their own (SenderLine). Who is let in has its room reserved; as long as somebody stands
 // there, newcomers go to the end of it. Who enters the line does so under lock_, and looks at the count; the actor takes the
-// same lock after it has counted, before it goes on to something else or has nothing left to do, and looks for a line.
+// same lock after it has counted, before it goes on to something else or has nothing left to do, and looks for a line. Where it lets senders in without that
+// lock (publish_handled), the two are a handshake: the actor counts, then looks for a line; a sender says that there is one, then looks at the count.
 //
 // Locks: that of a line before lock_; a family's before lock_; the graph's last.
 #pragma once
@@ -245,16 +246,7 @@ class ActorCell : private Runnable {
   template <typename Construct>
   bool put_locked(const MessageHandler& handler, std::uintptr_t extra, const Construct& construct) {
     Lane& lane = type_.lanes == 1 ? lane_ : lane_locked(handler.lane);
-    Envelope& envelope = lane.reserve(type_.stride);
-    try {
-      construct(envelope.place());
-    } catch (...) {
-      lane.abandon_reserved();
-      throw;
-    }
-    envelope.handler = &handler;
-    envelope.extra = extra;
-    lane.commit();
+    lane.add(handler, extra, type_.stride, construct);
     ++pushed_;
     return !std::exchange(is_scheduled_, true);
   }
@@ -285,6 +277,7 @@ class ActorCell : private Runnable {
   bool handle_one_locked_out(int& budget);
   void handle(Envelope& envelope);
   void handle_with_extras(Envelope& envelope);
+  std::exception_ptr call_handler(Envelope& envelope, ReplyCore*& reply);
   bool owes_room() const;
   bool is_worth_letting_in() const;
   void run_urgent_lane(Runnable* first);

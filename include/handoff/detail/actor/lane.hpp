@@ -81,6 +81,21 @@ class Lane {
     return back_->cell(back_->used, stride);
   }
   void commit() { ++back_->used; }
+  // Both, with what construct(place) puts there. If that throws, nothing has happened.
+  template <typename Construct>
+  void add(const MessageHandler& handler, std::uintptr_t extra, std::uint32_t stride,
+           const Construct& construct) {
+    Envelope& envelope = reserve(stride);
+    try {
+      construct(envelope.place());
+    } catch (...) {
+      abandon_reserved();
+      throw;
+    }
+    envelope.handler = &handler;
+    envelope.extra = extra;
+    commit();
+  }
   // For one that could not be filled.
   void abandon_reserved();
 

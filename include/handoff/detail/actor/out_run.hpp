@@ -21,16 +21,7 @@ struct OutRun {
   template <typename Construct>
   void add(const MessageHandler& handler, std::uintptr_t extra, std::uint32_t stride,
            const Construct& construct) {
-    Envelope& envelope = lane.reserve(stride);
-    try {
-      construct(envelope.place());
-    } catch (...) {
-      lane.abandon_reserved();
-      throw;
-    }
-    envelope.handler = &handler;
-    envelope.extra = extra;
-    lane.commit();
+    lane.add(handler, extra, stride, construct);
     ++count;
     ++bound->size;
   }
