@@ -11,37 +11,26 @@ using enum TaskState;
 using H = Happening;
 
 constexpr auto transitions = std::to_array<Transition>({
-    {scheduled, H::due, ready},
-    {scheduled, H::cancelled, cancelled},
-    {scheduled, H::expired, cancelled},
-    {waiting, H::freed, ready},
-    {waiting, H::abandoned, cancelled},
-    {waiting, H::cancelled, cancelled},
-    {waiting, H::expired, cancelled},
-    {ready, H::claimed, running},
-    {ready, H::cancelled, cancelled},
-    {ready, H::expired, cancelled},
-    {running, H::succeeded, done},
-    {running, H::failed, scheduled},
-    {running, H::exhausted, dead},
-    {running, H::failed_for_good, dead},
-    {running, H::deferred, scheduled},
-    {running, H::released, ready},
-    {running, H::crashed, ready},
-    {running, H::quarantined, dead},
-    {running, H::cancelled, cancelled},
-    {done, H::replayed, ready},
-    {dead, H::replayed, ready},
-    {cancelled, H::replayed, ready},
+    {scheduled, H::due, ready},         {scheduled, H::cancelled, cancelled},
+    {scheduled, H::expired, cancelled}, {waiting, H::freed, ready},
+    {waiting, H::abandoned, cancelled}, {waiting, H::cancelled, cancelled},
+    {waiting, H::expired, cancelled},   {ready, H::claimed, running},
+    {ready, H::cancelled, cancelled},   {ready, H::expired, cancelled},
+    {running, H::succeeded, done},      {running, H::failed, scheduled},
+    {running, H::exhausted, dead},      {running, H::failed_for_good, dead},
+    {running, H::deferred, scheduled},  {running, H::released, ready},
+    {running, H::crashed, ready},       {running, H::quarantined, dead},
+    {running, H::cancelled, cancelled}, {done, H::replayed, ready},
+    {dead, H::replayed, ready},         {cancelled, H::replayed, ready},
 });
 
 constexpr std::array<std::string_view, task_states> state_names = {
     "scheduled", "waiting", "ready", "running", "done", "dead", "cancelled"};
 
 constexpr std::array<std::string_view, happenings> happening_names = {
-    "due",      "freed",    "claimed", "succeeded",   "failed",    "exhausted", "failed for good",
-    "deferred", "released", "crashed", "quarantined", "cancelled", "expired",   "abandoned",
-    "replayed"};
+    "due",         "freed",           "claimed",  "succeeded", "failed",
+    "exhausted",   "failed for good", "deferred", "released",  "crashed",
+    "quarantined", "cancelled",       "expired",  "abandoned", "replayed"};
 
 }  // namespace
 

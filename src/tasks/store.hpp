@@ -56,14 +56,20 @@ struct Claimed {
   bool has_inputs = false;  // Those before it in its workflow have results: see inputs_of().
 };
 
+struct ClaimResult {
+  std::vector<Claimed> tasks;
+  std::optional<Millis> again_in;  // A limit was reached that lets some more through then.
+};
+
 // What became of an attempt.
 struct Outcome {
   enum class Kind : std::uint8_t { done, failed, failed_for_good, deferred, released, cancelled };
   TaskId id;
   Lease lease;
   Kind kind = Kind::done;
-  std::string text{};             // The result as JSON, or what went wrong.
-  std::optional<Millis> later{};  // In how long it is tried again; nothing: by the policy of its queue.
+  std::string text{};  // The result as JSON, or what went wrong.
+  std::optional<Millis>
+      later{};  // In how long it is tried again; nothing: by the policy of its queue.
 };
 
 enum class Recorded : std::uint8_t {
@@ -86,7 +92,7 @@ struct Changes {
   std::map<std::string, int, std::less<>> ready;     // Tasks that were made ready, by queue.
   std::map<std::string, int, std::less<>> room;      // Queues that have more room.
   std::vector<std::pair<TaskId, TaskState>> states;  // Of tasks, in order.
-  bool is_due_sooner = false;                        // Something is due that the keeper does not know of.
+  bool is_due_sooner = false;  // Something is due that the keeper does not know of.
 };
 
 struct TaskFilter {
@@ -117,8 +123,9 @@ class Transaction {
   virtual Changes& changes() = 0;
 
   // All or none. An error names the index of the first that cannot be.
-  virtual std::expected<std::vector<Enqueued>, TaskError> insert(std::span<const NewTask> tasks) = 0;
-  virtual std::vector<Claimed> claim(const ClaimRequest& request) = 0;
+  virtual std::expected<std::vector<Enqueued>, TaskError> insert(
+      std::span<const NewTask> tasks) = 0;
+  virtual ClaimResult claim(const ClaimRequest& request) = 0;
   virtual std::vector<Recorded> finish(std::span<const Outcome> outcomes) = 0;
   virtual std::vector<Recorded> extend(std::span<const Extension> extensions) = 0;
 
@@ -138,9 +145,10 @@ class Transaction {
   virtual TaskPage list(const TaskFilter& filter) = 0;
 
   // -- Time --------------------------------------------------------------------------------------
-  virtual Chore promote(int most) = 0;          // What is due becomes ready.
-  virtual Chore reclaim(int most) = 0;          // What is left of those whose lease has ended.
-  virtual Chore reclaim_dead(int most) = 0;     // And of processes that are gone, at once.
+  virtual Chore promote(int most) = 0;  // What is due becomes ready.
+  virtual Chore reclaim(int most) = 0;  // What is left of those whose lease has ended.
+  virtual Chore reclaim_process(std::int64_t process,
+                                int most) = 0;  // And of one that is gone, at once.
   virtual Chore expire(int most) = 0;
   virtual Chore prune(int most) = 0;
   // In how long the next of these has something to do; nothing if there is none.

@@ -15,21 +15,23 @@
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
 struct QueueSettings {
-  std::int64_t capacity = 100'000;               // Tasks that are not finished.
+  std::int64_t capacity = 100'000;                  // Tasks that are not finished.
   std::int64_t capacity_bytes = 256 * 1024 * 1024;  // Of their payloads.
-  WhenFull when_full = WhenFull::reject;         // Not drop_oldest: accepted means stored.
-  std::chrono::milliseconds block_for{100};      // With WhenFull::block: how long an enqueue waits for room.
-  double rate = 0;                               // Claims a second; 0: as many as there are.
-  int burst = 1;                                 // So many at once, after a pause.
-  int concurrency = 0;                           // Running at a time; 0: as many as there are.
-  int group_concurrency = 0;                     // The same for each group.
+  WhenFull when_full = WhenFull::reject;            // Not drop_oldest: accepted means stored.
+  std::chrono::milliseconds block_for{
+      100};                   // With WhenFull::block: how long an enqueue waits for room.
+  double rate = 0;            // Claims a second; 0: as many as there are.
+  int burst = 1;              // So many at once, after a pause.
+  int concurrency = 0;        // Running at a time; 0: as many as there are.
+  int group_concurrency = 0;  // The same for each group.
   std::chrono::milliseconds lease_for{30'000};
   int max_attempts = 20;
   RetryPolicy retry{};
-  std::chrono::milliseconds ageing{600'000};     // Who has waited so long goes before any priority; 0: never.
+  std::chrono::milliseconds ageing{
+      600'000};  // Who has waited so long goes before any priority; 0: never.
   std::chrono::milliseconds keep_done{std::chrono::hours(24)};
   std::chrono::milliseconds keep_dead{std::chrono::hours(24 * 30)};  // Cancelled ones too.
-  std::int64_t keep_count = 1'000'000;           // Finished tasks, whatever their age.
+  std::int64_t keep_count = 1'000'000;  // Finished tasks, whatever their age.
 };
 
 struct QueueLook {

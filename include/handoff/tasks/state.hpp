@@ -15,7 +15,7 @@ enum class TaskState : std::uint8_t {
   ready,      // To be run by the next worker that is free.
   running,    // A worker has it, and holds its lease.
   done,
-  dead,       // Its attempts are used up, or it failed for good.
+  dead,  // Its attempts are used up, or it failed for good.
   cancelled,
 };
 inline constexpr std::size_t task_states = 7;

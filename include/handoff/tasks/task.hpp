@@ -19,13 +19,13 @@
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
 struct NewTask {
-  std::string queue = "default";  // 1 to 64 of [A-Za-z0-9._-]. Exists from its first use.
-  std::string kind;               // Which handler runs it: 1 to 128 of the same and '/'.
-  std::string payload = "null";   // JSON.
-  int priority = 0;               // -100 to 100. The higher go first.
-  std::chrono::milliseconds delay{};  // Not before so long from now,
-  std::optional<Time> run_at{};       // or not before then.
-  int max_attempts = 0;               // 1 to 1000; 0: as the queue says.
+  std::string queue = "default";        // 1 to 64 of [A-Za-z0-9._-]. Exists from its first use.
+  std::string kind;                     // Which handler runs it: 1 to 128 of the same and '/'.
+  std::string payload = "null";         // JSON.
+  int priority = 0;                     // -100 to 100. The higher go first.
+  std::chrono::milliseconds delay{};    // Not before so long from now,
+  std::optional<Time> run_at{};         // or not before then.
+  int max_attempts = 0;                 // 1 to 1000; 0: as the queue says.
   std::chrono::milliseconds timeout{};  // For one attempt; 0: none.
   // Chosen by you: enqueueing it once more makes no second task. So a lost answer can be asked for again.
   std::optional<TaskId> id{};
@@ -58,7 +58,8 @@ struct Task {
   std::string payload;
   TaskState state = TaskState::ready;
   int priority = 0;
-  int attempt = 0;  // Used so far, with the one that runs. Crashes, deferrals and shutdowns cost none.
+  int attempt =
+      0;  // Used so far, with the one that runs. Crashes, deferrals and shutdowns cost none.
   int max_attempts = 0;
   int crashes = 0;
   std::chrono::milliseconds timeout{};

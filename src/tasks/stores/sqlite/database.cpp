@@ -29,10 +29,12 @@ Advice advice_for(int result) {
     case SQLITE_CANTOPEN:
       return {unavailable, "the file cannot be opened; check the path and who may read it"};
     case SQLITE_CORRUPT:
-      return {unavailable,
-              "the file is damaged; nothing was changed. Copy it, then try `sqlite3 <file> .recover`"};
+      return {
+          unavailable,
+          "the file is damaged; nothing was changed. Copy it, then try `sqlite3 <file> .recover`"};
     case SQLITE_NOTADB: return {unavailable, "the file is no SQLite database; nothing was changed"};
-    case SQLITE_IOERR: return {unavailable, "the disk has failed to read or write; see the kernel's log"};
+    case SQLITE_IOERR:
+      return {unavailable, "the disk has failed to read or write; see the kernel's log"};
     case SQLITE_TOOBIG: return {too_large, "a value is larger than SQLite takes"};
     default: return {internal, "SQLite refused"};
   }
@@ -41,15 +43,16 @@ Advice advice_for(int result) {
 }  // namespace
 
 void throw_failure(sqlite3* connection, std::string_view doing) {
-  const int result =
-      connection == nullptr ? SQLITE_NOMEM : sqlite3_extended_errcode(connection);
+  const int result = connection == nullptr ? SQLITE_NOMEM : sqlite3_extended_errcode(connection);
   const auto advice = advice_for(result);
-  const char* const path = connection == nullptr ? nullptr : sqlite3_db_filename(connection, "main");
+  const char* const path =
+      connection == nullptr ? nullptr : sqlite3_db_filename(connection, "main");
   const std::string file = path == nullptr || *path == '\0' ? "the store" : path;
-  throw Failure({.code = advice.code,
-                 .message = fmt::format("{} {}: {} ({})", doing, file, advice.text,
-                                        connection == nullptr ? "no memory" : sqlite3_errmsg(connection)),
-                 .field = {}});
+  throw Failure(
+      {.code = advice.code,
+       .message = fmt::format("{} {}: {} ({})", doing, file, advice.text,
+                              connection == nullptr ? "no memory" : sqlite3_errmsg(connection)),
+       .field = {}});
 }
 
 Database::Database(const std::string& path, Mode mode) : is_own_(true) {
@@ -102,8 +105,7 @@ bool Query::next() {
 }
 
 TaskId Query::id(int column) const {
-  const auto* const bytes =
-      static_cast<const std::byte*>(sqlite3_column_blob(statement_, column));
+  const auto* const bytes = static_cast<const std::byte*>(sqlite3_column_blob(statement_, column));
   const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));
   return TaskId::from_bytes({bytes, bytes == nullptr ? 0 : size}).value_or(TaskId());
 }

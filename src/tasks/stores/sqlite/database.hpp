@@ -99,8 +99,8 @@ class Query {
   void bind(int position, Time value) { bind(position, value.time_since_epoch()); }
   void bind(int position, std::chrono::milliseconds value) { bind(position, value.count()); }
   void bind(int position, std::string_view value) {
-    sqlite3_bind_text64(statement_, position, value.data() == nullptr ? "" : value.data(), value.size(),
-                        SQLITE_STATIC, SQLITE_UTF8);
+    sqlite3_bind_text64(statement_, position, value.data() == nullptr ? "" : value.data(),
+                        value.size(), SQLITE_STATIC, SQLITE_UTF8);
   }
   void bind(int position, const std::string& value) { bind(position, std::string_view(value)); }
   void bind(int position, const TaskId& id) {

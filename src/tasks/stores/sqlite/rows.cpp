@@ -59,7 +59,8 @@ GroupRow& Rows::keep_group(const Query& query) {
 GroupRow& Rows::group(const QueueRow& queue, std::string_view name) {
   for (;;) {
     {
-      Query query(database_, "select id from handoff_group where queue = ? and name = ?", queue.id, name);
+      Query query(database_, "select id from handoff_group where queue = ? and name = ?", queue.id,
+                  name);
       if (query.next()) return group(query.number(0));
     }
     execute(database_, "insert into handoff_group(queue, name) values(?, ?)", queue.id, name);
@@ -68,8 +69,9 @@ GroupRow& Rows::group(const QueueRow& queue, std::string_view name) {
 
 GroupRow& Rows::group(std::int64_t id) {
   if (const auto known = groups_.find(id); known != groups_.end()) return known->second;
-  Query query(database_,
-              "select id, name, unfinished, running, open, last_turn from handoff_group where id = ?", id);
+  Query query(
+      database_,
+      "select id, name, unfinished, running, open, last_turn from handoff_group where id = ?", id);
   query.next();
   return keep_group(query);
 }
@@ -78,12 +80,14 @@ void Rows::flush() {
   for (auto& [id, row] : queues_) {
     if (!std::exchange(row.is_changed, false)) continue;
     execute(database_,
-            "update handoff_queue set version = ?, is_paused = ?, scheduled = ?, waiting = ?, ready = ?, running = ?, "
-            "done = ?, dead = ?, cancelled = ?, bytes = ?, turn = ?, last_turn = ?, tokens = ?, tokens_at = ? "
+            "update handoff_queue set version = ?, is_paused = ?, scheduled = ?, waiting = ?, "
+            "ready = ?, running = ?, "
+            "done = ?, dead = ?, cancelled = ?, bytes = ?, turn = ?, last_turn = ?, tokens = ?, "
+            "tokens_at = ? "
             "where id = ?",
-            row.version, row.is_paused ? 1 : 0, row.counts[0], row.counts[1], row.counts[2], row.counts[3],
-            row.counts[4], row.counts[5], row.counts[6], row.bytes, row.turn, row.last_turn, row.tokens,
-            row.tokens_at, id);
+            row.version, row.is_paused ? 1 : 0, row.counts[0], row.counts[1], row.counts[2],
+            row.counts[3], row.counts[4], row.counts[5], row.counts[6], row.bytes, row.turn,
+            row.last_turn, row.tokens, row.tokens_at, id);
   }
   for (auto& [id, row] : groups_) {
     if (!std::exchange(row.is_changed, false)) continue;
@@ -91,7 +95,8 @@ void Rows::flush() {
       execute(database_, "delete from handoff_group where id = ?", id);
     } else {
       execute(database_,
-              "update handoff_group set unfinished = ?, running = ?, open = ?, last_turn = ? where id = ?",
+              "update handoff_group set unfinished = ?, running = ?, open = ?, last_turn = ? where "
+              "id = ?",
               row.unfinished, row.running, row.open, row.last_turn, id);
     }
   }

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 
 #include "handoff/tasks/queue.hpp"
 #include "tasks/stores/sqlite/database.hpp"
@@ -53,7 +53,7 @@ class SettingsCache {
     std::int64_t version = -1;
     QueueSettings settings;
   };
-  std::unordered_map<std::int64_t, Known> known_;
+  std::map<std::int64_t, Known> known_;  // Their addresses stay.
 };
 
 class Rows {
@@ -65,6 +65,8 @@ class Rows {
   QueueRow& queue(std::int64_t id);
   GroupRow& group(const QueueRow& queue, std::string_view name);
   GroupRow& group(std::int64_t id);
+  // Its version has changed.
+  void renew_settings(QueueRow& queue) { queue.settings = &settings_.of(database_, queue); }
   // Writes what has changed.
   void flush();
 

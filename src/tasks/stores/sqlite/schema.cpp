@@ -127,7 +127,9 @@ int schema_version() { return static_cast<int>(migrations.size()); }
 void migrate(Database& database) {
   database.run("begin immediate");
   try {
-    database.run("create table if not exists handoff_meta(name text primary key, value text not null) strict");
+    database.run(
+        "create table if not exists handoff_meta(name text primary key, value text not null) "
+        "strict");
     int version = 0;
     {
       Query query(database, "select value from handoff_meta where name = 'schema_version'");
@@ -135,9 +137,10 @@ void migrate(Database& database) {
     }
     if (version > schema_version()) {
       throw Failure({.code = TaskError::Code::unavailable,
-                     .message = fmt::format("the store was written by a newer version (schema {}, this one knows {}): "
-                                            "nothing was changed; use the newer version",
-                                            version, schema_version()),
+                     .message = fmt::format(
+                         "the store was written by a newer version (schema {}, this one knows {}): "
+                         "nothing was changed; use the newer version",
+                         version, schema_version()),
                      .field = {}});
     }
     for (std::size_t i = static_cast<std::size_t>(version); i < migrations.size(); ++i) {
