@@ -44,7 +44,7 @@ ALL = [
     Workload(
         name="actor_ask",
         question="How many questions a second does one actor ask another, each after the answer to the last?",
-        contenders=contenders.ACTORS,
+        contenders=[*contenders.ACTORS, "go_deadline"],
         shapes=[Shape("ask", threads=_THREADS)],
         tables=rate_tables("asks", [("ask", "ask")]),
         arguments={"workers": 2, "asks": 500_000},

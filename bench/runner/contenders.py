@@ -21,6 +21,7 @@ ALL = [
     Contender("boost_fiber", "Boost.Fiber buffered_channel", "Boost.Fiber", "peer"),
     Contender("mutex_two_cv", "mutex + 2 condition variables", "mutex+2cv", "peer"),
     Contender("go", "Go channel", "Go", "peer"),
+    Contender("go_deadline", "Go channel, with a deadline", "Go deadline", "peer"),
     Contender("java", "Java ArrayBlockingQueue", "Java", "peer"),
     Contender("std", "std", "std", "peer"),
     Contender("posix", "POSIX sem_t", "POSIX", "peer"),

@@ -120,9 +120,9 @@ class Actor : private detail::ActorBase {
     return detail::find_actor<Other>(own_cell().system(), path);
   }
 
-  // on(Terminated) is called once that one has stopped: soon, if it has.
+  // on(Terminated) is called once that one, an ActorRef or an Address, has stopped: soon, if it has.
   template <typename Other>
-  void watch(const ActorRef<Other>& other) {
+  void watch(const detail::Reachable<Other>& other) {
     static_assert(detail::HandlesMoved<Self, Terminated>,
                   "to watch another, an actor needs a handler on(Terminated)");
     if constexpr (detail::HandlesMoved<Self, Terminated>) {  // Else the compiler has more to say.
@@ -136,7 +136,7 @@ class Actor : private detail::ActorBase {
     }
   }
   template <typename Other>
-  void unwatch(const ActorRef<Other>& other) {
+  void unwatch(const detail::Reachable<Other>& other) {
     if (other.cell() != nullptr) detail::unwatch(own_cell(), *other.cell());
   }
 
@@ -232,9 +232,9 @@ class ActorSystem {
     return detail::find_actor<A>(*core_, path);
   }
 
-  // Is ready once that one has stopped.
-  template <typename A>
-  Future<Terminated> watch(const ActorRef<A>& actor,
+  // Is ready once that one, an ActorRef or an Address, has stopped.
+  template <typename Other>
+  Future<Terminated> watch(const detail::Reachable<Other>& actor,
                            std::source_location where = std::source_location::current()) {
     return detail::watch_from_outside(actor.cell(), where);
   }

@@ -50,8 +50,8 @@ struct ActorInfo {
   std::size_t depth = 0;  // 0: without a parent.
   std::size_t mailbox = 0;
   std::size_t capacity = 0;
-  Duration oldest{};  // About how long the oldest message has been there, at most.
-  std::uint64_t handled = 0;
+  Duration oldest{};          // About how long the oldest message has been there, at most.
+  std::uint64_t handled = 0;  // With those of its timers.
   std::uint64_t failures = 0;
   std::uint64_t restarts = 0;
   Duration busy{};     // In handlers, and the longest of them: with SystemOptions::time_handlers.

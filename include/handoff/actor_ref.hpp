@@ -100,8 +100,8 @@ class Reachable {
     using Type = std::remove_cvref_t<M>;
     if constexpr (Derived::template takes<Type>()) {
       check_reply<Type>();
-      return ask_later<Type>(ref_, handler<Type>(), Type(std::forward<M>(message)), within(timeout),
-                             where);
+      return ask_later<Type>(ref_, handler<Type>(), Type(std::forward<M>(message)),
+                             coarse_deadline(saturated(timeout)), where);
     }
   }
 
@@ -113,7 +113,7 @@ class Reachable {
   void stop_when_drained() const {
     if (ref_.get() != nullptr) ref_.get()->request_stop(ActorCell::Stop::drained);
   }
-  // It has handled its last message, and is gone.
+  // It has handled its last message, and is gone. Who sees that sees what it did.
   bool is_stopped() const { return ref_.get() == nullptr || ref_.get()->is_stopped(); }
 
   // Refers to an actor, which may have stopped.

@@ -1,6 +1,7 @@
 #include "handoff/detail/actor/asks.hpp"
 
 #include "handoff/detail/actor/cell.hpp"
+#include "handoff/detail/actor/handler_task.hpp"
 #include "handoff/detail/actor/system_core.hpp"
 #include "handoff/detail/core/timer_service.hpp"
 #include "handoff/detail/core/unparks.hpp"
@@ -82,6 +83,14 @@ void Asks::report_waits(std::vector<WaitInfo>& waits) const {
   }
 }
 
+namespace {
+// A handler's coroutine: its system does not end before it does.
+bool is_handler_of(const SystemCore& system) {
+  ActorCell* const cell = ActorCell::current();
+  return cell != nullptr && &cell->system() == &system && HandlerTask::running_of(*cell) != nullptr;
+}
+}  // namespace
+
 bool AnswerWait::begin(Waiter& waiter) {
   link_.emplace(waiter);
   if (!entry_.answer.stand_in_line(*link_)) return true;
@@ -90,7 +99,9 @@ bool AnswerWait::begin(Waiter& waiter) {
     if (link_->linked) entry_.answer.waiters().unlink_locked(*link_);
   };
   entry_.waiter = &waiter;
-  asks_ = entry_.asked.system().asks();
+  SystemCore& system = entry_.asked.system();
+  asks_ = system.asks().get();
+  if (!is_handler_of(system)) keeps_asks_ = system.asks();
   try {
     asks_->add(entry_, deadline_);
   } catch (...) {
@@ -109,6 +120,8 @@ bool AnswerWait::begin(Waiter& waiter) {
 
 bool AnswerWait::go_on(Waiter&, WaitState outcome) {
   asks_->remove(entry_);
+  // Who has answered took it off the list first, and touches it no more.
+  if (outcome == WaitState::woken || outcome == WaitState::nudged) return true;
   SmallGuard guard(entry_.answer.waiters().lock());
   if (!link_->linked) return true;  // It was answered, also if its time came at the same moment.
   entry_.answer.waiters().unlink_locked(*link_);

@@ -248,7 +248,8 @@ bool ActorCell::finish() {
   Runnable* left = nullptr;
   {
     SmallGuard guard(lock_);
-    phase_.store(Phase::stopped, relaxed);  // Under the lock: see run_urgently().
+    // Under the lock: see run_urgently(). Pairs with is_stopped(): who sees it sees what the actor did.
+    phase_.store(Phase::stopped, release);
     left = std::exchange(urgent_front_, nullptr);
     if (ActorExtras* const all = extras_.load(relaxed)) watchers.swap(all->watchers);
   }
@@ -308,6 +309,7 @@ void ActorCell::describe(ActorInfo& info) {
     info.restarts = all->restarts;
     info.last_failure = all->last_failure;
     // For people.
+    info.handled += all->from_timers.load(relaxed);
     info.busy = Duration(all->busy.load(relaxed));
     info.longest = Duration(all->longest.load(relaxed));
   }

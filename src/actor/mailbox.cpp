@@ -44,7 +44,7 @@ std::uintptr_t ActorCell::extra_for(ReplyCore* reply) const {
   return is_traced_ ? traced_extra_of(reply) : extra_of(reply);
 }
 
-bool ActorCell::needs_slow_push() const { return is_traced_ || Turn::has_outbox(); }
+OutRun* ActorCell::outbox_of_sender() { return Turn::outbox(); }
 
 bool ActorCell::push_reserved(const MessageHandler& handler, std::uintptr_t extra,
                               MessageMaker make) {

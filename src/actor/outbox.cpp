@@ -95,8 +95,7 @@ Lazy<> flush(ActorCell& sender) {
       lose_all(sender.system(), run);
       run.count = 0;
     }
-    // For people, and for the bound.
-    all.outbox_size.store(all.outbox_size.load(relaxed) - (before - run.count), relaxed);
+    run.bound->size -= before - run.count;
     if (run.count > 0) continue;
     ActorCell& to = *run.to;
     all.outbox.pop_front();
@@ -117,7 +116,7 @@ class Flush final : public HandlerTask, public InFrameMemory {
 
  private:
   void done() noexcept override {
-    Turn::set_has_outbox(false);
+    Turn::set_outbox(nullptr);
     cell_.end_task(*this, LazyAccess::promise(lazy_).error(), MessageView());
     delete this;
   }
@@ -134,14 +133,13 @@ bool ActorCell::has_in_outbox(const ActorCell& to) const {
 }
 
 bool ActorCell::goes_behind() const {
-  return Turn::has_outbox() && current()->has_in_outbox(*this);
+  return Turn::outbox() != nullptr && current()->has_in_outbox(*this);
 }
 
 std::optional<Refusal> ActorCell::push_to_outbox(ActorCell& sender, const MessageHandler& handler,
                                                  std::uintptr_t extra, MessageMaker make) {
   ActorExtras& all = sender.extras();
-  const std::size_t size = all.outbox_size.load(relaxed);  // Its turn's own.
-  if (size >= all.most_outbox) return Refusal::full;
+  if (all.outbox_bound.size >= all.outbox_bound.most) return Refusal::full;
   if (all.outbox.empty() || all.outbox.back().to != this) {
     {
       SmallGuard guard(lock_);
@@ -152,17 +150,13 @@ std::optional<Refusal> ActorCell::push_to_outbox(ActorCell& sender, const Messag
     if (is_first && !sender.system_.add_edge(sender, *this, Edge::room, nullptr)) {
       return Refusal::full;
     }
-    all.outbox.emplace_back(*this);
+    all.outbox.emplace_back(*this, all.outbox_bound);
     add_reference();
   }
   OutRun& last = all.outbox.back();
   try {
-    Envelope& envelope = last.lane.reserve(type_.stride);
-    make(envelope.place());
-    envelope.handler = &handler;
-    envelope.extra = extra;
+    last.add(handler, extra, type_.stride, make);
   } catch (...) {
-    last.lane.abandon_reserved();
     if (last.count == 0) {
       all.outbox.pop_back();
       if (!sender.has_in_outbox(*this)) sender.system_.remove_edge(sender, *this, Edge::room);
@@ -170,13 +164,9 @@ std::optional<Refusal> ActorCell::push_to_outbox(ActorCell& sender, const Messag
     }
     throw;
   }
-  last.lane.commit();
-  ++last.count;
-  all.outbox_size.store(size + 1, relaxed);  // Read by others for people only.
-  if (!Turn::has_outbox()) {
-    Turn::set_has_outbox(true);
-    (new Flush(sender))->begin();
-  }
+  const bool is_alone = Turn::outbox() == nullptr;
+  Turn::set_outbox(&last);
+  if (is_alone) (new Flush(sender))->begin();
   return std::nullopt;
 }
 

@@ -93,7 +93,7 @@ void SystemCore::give_extras(ActorCell& cell, const ActorOptions& options) {
   ActorExtras& extras = cell.extras();
   extras.name = options.name;
   extras.policy = options.children;
-  extras.most_outbox = options.outbox;
+  extras.outbox_bound.most = options.outbox;
   if (lanes > 1) extras.lanes = std::make_unique<Lane[]>(lanes - 1U);
   if (options.name.empty()) return;
   std::string path = cell.path();
@@ -184,7 +184,7 @@ struct RetiredThread final : Runnable {
 }  // namespace
 
 void SystemCore::has_ended(ActorCell& cell) {
-  ended_.fetch_add(1, relaxed);  // A counter.
+  if (is_ending()) ended_.fetch_add(1, relaxed);  // A counter.
   if (cell.is_in_family_) family_of(cell).remove(cell);
   if (cell.parent_ != nullptr) cell.parent_->poke();
   ActorExtras* const extras = cell.extras_if_any();
@@ -276,7 +276,6 @@ bool SystemCore::keep_undelivered(ActorCell& to, Envelope& envelope) {
 }
 
 void SystemCore::note_dead_letter(ActorCell& to, MessageView message, std::string_view reason) {
-  dead_letter_count_.fetch_add(1, relaxed);  // A counter.
   const std::string path = to.path();
   dead_letter_log_.note(fmt::format("dead letter: {} to {}: {}", message.type(), path, reason));
   if (most_dead_letters_ > 0) {
@@ -288,6 +287,7 @@ void SystemCore::note_dead_letter(ActorCell& to, MessageView message, std::strin
     if (notes_.size() == most_dead_letters_) notes_.pop_front();
     notes_.push_back(std::move(note));
   }
+  dead_letter_count_.fetch_add(1, release);  // Pairs with dead_letter_count().
   if (!hooks_.on_dead_letter) return;
   try {
     hooks_.on_dead_letter({.actor = path, .message = message, .reason = reason});

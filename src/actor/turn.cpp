@@ -16,22 +16,22 @@ namespace handoff::inline HANDOFF_FLAVOUR::detail {
 
 namespace {
 constinit thread_local ActorCell* current_cell = nullptr;
-constinit thread_local bool current_has_outbox = false;
+constinit thread_local OutRun* current_outbox = nullptr;
 }  // namespace
 
 // Out of line, as everything that reads the variables: a coroutine may have kept the address they have on another thread.
 [[gnu::noinline]] ActorCell* ActorCell::current() { return current_cell; }
-[[gnu::noinline]] bool Turn::has_outbox() { return current_has_outbox; }
-[[gnu::noinline]] void Turn::set_has_outbox(bool has_one) { current_has_outbox = has_one; }
+[[gnu::noinline]] OutRun* Turn::outbox() { return current_outbox; }
+[[gnu::noinline]] void Turn::set_outbox(OutRun* last) { current_outbox = last; }
 
 [[gnu::noinline]] Turn::Turn(ActorCell& cell)
-    : before_(std::exchange(current_cell, &cell)), had_outbox_(current_has_outbox) {
-  const ActorExtras* const extras = cell.extras_if_any();
-  current_has_outbox = extras != nullptr && !extras->outbox.empty();
+    : before_(std::exchange(current_cell, &cell)), outbox_before_(current_outbox) {
+  ActorExtras* const extras = cell.extras_if_any();
+  current_outbox = extras == nullptr || extras->outbox.empty() ? nullptr : &extras->outbox.back();
 }
 [[gnu::noinline]] Turn::~Turn() {
   current_cell = before_;
-  current_has_outbox = had_outbox_;
+  current_outbox = outbox_before_;
 }
 
 void ActorCell::take_turn(Runnable& runnable) {
@@ -39,6 +39,7 @@ void ActorCell::take_turn(Runnable& runnable) {
   After after;
   {
     const Turn turn(self);
+    self.has_had_turn_ = true;
     after = self.work();
   }
   // Idle: it may be another thread's turn by now, or gone.
@@ -112,14 +113,18 @@ ActorCell::After ActorCell::work() {
   while (true) {
     Runnable* urgent = nullptr;
     Todo todo = Todo::nothing;
+    bool lets_in = false;
     {
       SmallGuard guard(lock_);
-      needs_attention_.store(false, relaxed);  // Under the lock, as what it stands for.
-      urgent = std::exchange(urgent_front_, nullptr);
-      urgent_back_ = nullptr;
-      if (urgent == nullptr) {
-        todo = next_locked();
-        if (todo == Todo::nothing) {
+      // Who enters the line does that under the lock, and looks at what was handled by then: so it is seen here, or has seen all there is.
+      const bool owes = has_line_.load(relaxed) && owes_room();
+      if (urgent_front_ == nullptr) todo = next_locked();
+      lets_in = owes && (todo != Todo::messages || is_worth_letting_in());
+      if (!lets_in) {
+        needs_attention_.store(false, relaxed);  // Under the lock, as what it stands for.
+        urgent = std::exchange(urgent_front_, nullptr);
+        urgent_back_ = nullptr;
+        if (urgent == nullptr && todo == Todo::nothing) {
           is_scheduled_ = false;
           note_doing(todo);
           return After::idle;
@@ -127,6 +132,10 @@ ActorCell::After ActorCell::work() {
         const bool takes_all = type_.lanes == 1 && when_full_ != WhenFull::drop_oldest;
         if (todo == Todo::messages && takes_all && taken_.is_empty()) taken_ = lane_.take_all();
       }
+    }
+    if (lets_in) {
+      publish_handled();
+      continue;
     }
     note_doing(urgent != nullptr ? Todo::deferred : todo);
     if (urgent != nullptr) {
@@ -144,7 +153,6 @@ ActorCell::After ActorCell::work() {
           while (budget > 0 && handle_batch(budget)) {
           }
         }
-        publish_handled();
         break;
       case Todo::deferred: run_deferred(); break;
       case Todo::rebuild: rebuild(); break;
@@ -180,13 +188,19 @@ void ActorCell::run_deferred() {
   for (Runnable* const each : deferred) each->run(*each);
 }
 
-// To wake a sender for one message costs more than the message. A few of them are worth it; and the end of a batch is, anyway. But what
-// a handler waits for may need one of those senders: see about_to_wait().
+// Something was handled since senders were last let in.
+bool ActorCell::owes_room() const {
+  return static_cast<std::uint32_t>(handled_.load(relaxed)) != last_let_in_;  // One writer.
+}
+
+// To wake a sender for one message costs more than the message. A good part of the mailbox is worth it. They are let in as well before the actor does
+// anything but handle the next message, or nothing; and before a handler waits: see about_to_wait().
 bool ActorCell::is_worth_letting_in() const {
   if (extras_if_any()->own_thread)
     return true;  // It may block. Who stands in line has made extras.
   const auto handled = static_cast<std::uint32_t>(handled_.load(relaxed));  // One writer.
-  return handled - last_let_in_ >= std::min<std::uint32_t>(32, capacity_);
+  const std::uint32_t enough = std::clamp<std::uint32_t>(capacity_ / 4, 32, 256);
+  return handled - last_let_in_ >= std::min(enough, capacity_);
 }
 
 namespace {
@@ -262,6 +276,22 @@ class Stopwatch {
 }  // namespace
 
 void ActorCell::handle(Envelope& envelope) {
+  if (envelope.extra != 0 || system_.times_handlers()) return handle_with_extras(envelope);
+  ReplyCore* reply = nullptr;
+  answering_ = &reply;
+  std::exception_ptr error;
+  try {
+    envelope.handler->handle(*this, envelope.place(), reply);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  answering_ = nullptr;
+  if (error) [[unlikely]]
+    fail(std::move(error), envelope.view());
+}
+
+// A question, or one that is traced or timed.
+void ActorCell::handle_with_extras(Envelope& envelope) {
   TraceContext trace;
   ReplyCore* reply = take_reply(envelope.extra, &trace);
   std::optional<TraceHere> traced;

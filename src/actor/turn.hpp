@@ -13,13 +13,13 @@ class [[nodiscard]] Turn {
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
-  // Whether messages of the actor whose turn it is wait for room elsewhere: those that follow go behind them.
-  static bool has_outbox();
-  static void set_has_outbox(bool has_one);
+  // The last messages that wait for room elsewhere, of the actor whose turn it is: those that follow go behind them. Null if none do.
+  static OutRun* outbox();
+  static void set_outbox(OutRun* last);
 
  private:
   ActorCell* const before_;
-  const bool had_outbox_;
+  OutRun* const outbox_before_;
 };
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::detail

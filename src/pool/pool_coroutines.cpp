@@ -42,10 +42,11 @@ bool is_worth_telling(Worker& worker, std::size_t waiting) {
 
 // Looks for a moment whether the worker is about to run what it has made ready itself.
 bool will_soon_run_all(const Worker& worker) {
-  const auto taken = worker.ready.taken();
-  const std::size_t waiting = worker.ready.size();
+  const auto taken = [&] { return worker.ready.taken() + worker.newcomers.taken(); };
+  const auto waiting = [&] { return worker.ready.size() + worker.newcomers.size(); };
+  const auto at_first = taken() + waiting();
   for (int look = 0; look < looks; ++look) {
-    if (worker.ready.is_empty() || worker.ready.taken() - taken >= waiting) return true;
+    if (waiting() == 0 || taken() >= at_first) return true;
     if (!spinning_pays()) return false;
     spin_for(moment / looks);
   }
@@ -186,6 +187,15 @@ void PoolCore::run_later(Runnable& runnable) noexcept {
   if (is_worth_it || !is_watched_.load(seq_cst)) tell_workers();
 }
 
+// What an actor has spawned. One branch after the other: see newcomers.hpp.
+void PoolCore::run_newcomer(Runnable& runnable) noexcept {
+  Worker* const worker = worker_for_ready();
+  if (worker == nullptr) return leave_to_all(runnable);
+  const std::size_t waiting = worker->newcomers.push(runnable);
+  const bool is_worth_it = waiting > 0 && is_worth_telling(*worker, waiting);
+  if (is_worth_it || !is_watched_.load(seq_cst)) tell_workers();
+}
+
 void PoolCore::leave_to_all(Runnable& runnable) noexcept {
   static_cast<void>(ready_.push(runnable, [this] { tell_workers(); }));
 }
@@ -199,7 +209,12 @@ bool PoolCore::find_waiting_coroutine(const Worker& worker, Work& work) {
   if (first % looks_per_watch == 0 && take_left_lying(work)) return true;
   for (std::size_t i = 0; work.coroutine == nullptr && i < lists; ++i) {
     const std::size_t list = (first + i) % lists;
-    work.coroutine = list < workers_.size() ? workers_[list].ready.take() : ready_.take();
+    if (list == workers_.size()) {
+      work.coroutine = ready_.take();
+    } else {
+      work.coroutine = workers_[list].ready.take();
+      if (work.coroutine == nullptr) work.coroutine = workers_[list].newcomers.take_oldest();
+    }
   }
   return work.coroutine != nullptr;
 }
@@ -210,7 +225,11 @@ bool PoolCore::find_coroutine(Worker& worker, Work& work) {
     work.coroutine = worker.next_up.exchange(nullptr, acq_rel);
     if (work.coroutine != nullptr) return true;
   }
-  work.coroutine = worker.ready.take();
+  // In turns, as neither is to keep the other waiting.
+  const bool newcomer_first = worker.ticks.load(relaxed) % 2 == 0;
+  if (newcomer_first) work.coroutine = worker.newcomers.take_newest();
+  if (work.coroutine == nullptr) work.coroutine = worker.ready.take();
+  if (work.coroutine == nullptr) work.coroutine = worker.newcomers.take_newest();
   if (work.coroutine == nullptr) work.coroutine = ready_.take();
   return work.coroutine != nullptr;
 }
@@ -228,9 +247,17 @@ bool PoolCore::steal_coroutine(Worker& worker, Worker& victim, Work& work) {
     if (work.coroutine != nullptr && !worker.ready.is_empty()) tell_workers();
     if (work.coroutine != nullptr) return true;
   }
+  if (victim.newcomers.size() >= many) {
+    work.coroutine = victim.newcomers.take_half(worker.newcomers, most_stolen);
+    if (work.coroutine != nullptr && !worker.newcomers.is_empty()) tell_workers();  // As above.
+    if (work.coroutine != nullptr) return true;
+  }
   const bool gets_on = will_soon_run_all(victim);
   note_told(victim, gets_on);
-  if (!gets_on) work.coroutine = victim.ready.take();
+  if (!gets_on) {
+    work.coroutine = victim.ready.take();
+    if (work.coroutine == nullptr) work.coroutine = victim.newcomers.take_oldest();
+  }
   return work.coroutine != nullptr;
 }
 
@@ -252,6 +279,7 @@ bool PoolCore::take_left_lying(Work& work) {
       work.coroutine = each.next_up.exchange(nullptr, acq_rel);
     }
     if (work.coroutine == nullptr) work.coroutine = each.ready.take();
+    if (work.coroutine == nullptr) work.coroutine = each.newcomers.take_oldest();
     if (work.coroutine != nullptr) return true;
   }
   return false;
@@ -262,8 +290,9 @@ void PoolCore::leave_ready_to_others(Worker& worker) {
   if (worker.next_up.load(relaxed) != nullptr) {
     if (Runnable* const left = worker.next_up.exchange(nullptr, acq_rel)) leave_to_all(*left);
   }
-  if (worker.ready.is_empty()) return;
+  if (worker.ready.is_empty() && worker.newcomers.is_empty()) return;
   worker.ready.move_all_to(ready_);
+  worker.newcomers.move_all_to(ready_);
   tell_workers();
 }
 

@@ -179,7 +179,7 @@ bool PoolCore::has_work() const {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     const Worker& each = workers_[i];
     if (!each.claimed.is_empty() || !each.local.is_empty() || !each.joins.is_empty() ||
-        !each.ready.is_empty()) {
+        !each.ready.is_empty() || !each.newcomers.is_empty()) {
       return true;
     }
   }

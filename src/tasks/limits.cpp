@@ -34,14 +34,13 @@ bool are_hex_digits(std::string_view text) {
 
 bool are_zeros(std::string_view text) { return text.find_first_not_of('0') == text.npos; }
 
-// version-trace-parent-flags. A later version may have more after that, which is for those who know it.
+// 00-trace-parent-flags: version 00 is the only one there is.
 bool is_traceparent(std::string_view text) {
-  if (text.size() < 55 || text[2] != '-' || text[35] != '-' || text[52] != '-') return false;
-  const auto version = text.substr(0, 2), trace = text.substr(3, 32), parent = text.substr(36, 16),
-             flags = text.substr(53, 2);
-  for (const auto part : {version, trace, parent, flags})
-    if (!are_hex_digits(part)) return false;
-  return text.size() == 55 && version == "00" && !are_zeros(trace) && !are_zeros(parent);
+  if (text.size() != 55 || !text.starts_with("00-") || text[35] != '-' || text[52] != '-')
+    return false;
+  const auto trace = text.substr(3, 32), parent = text.substr(36, 16), flags = text.substr(53, 2);
+  return are_hex_digits(trace) && are_hex_digits(parent) && are_hex_digits(flags) &&
+         !are_zeros(trace) && !are_zeros(parent);
 }
 
 }  // namespace

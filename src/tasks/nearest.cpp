@@ -43,7 +43,8 @@ std::size_t edit_distance(std::string_view one, std::string_view other, std::siz
   return std::min(row[one.size()], most + 1);
 }
 
-std::optional<std::string_view> nearest(std::string_view name, std::span<const std::string> known) {
+std::optional<std::string_view> nearest(std::string_view name,
+                                        std::span<const std::string_view> known) {
   if (name.empty() || name.size() > longest_name) return std::nullopt;
   std::optional<std::string_view> best;
   std::size_t allowed = std::max<std::size_t>(name.size() / 3, 1);
@@ -56,15 +57,15 @@ std::optional<std::string_view> nearest(std::string_view name, std::span<const s
     }
     return false;
   };
-  for (const auto& candidate : known)
+  for (const auto candidate : known)
     if (consider(candidate, candidate)) return best;
-  for (const auto& candidate : known)
-    if (candidate.find('/') != std::string::npos && consider(candidate, last_part(candidate)))
+  for (const auto candidate : known)
+    if (candidate.find('/') != candidate.npos && consider(candidate, last_part(candidate)))
       return best;
   return best;
 }
 
-std::string did_you_mean(std::string_view name, std::span<const std::string> known) {
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> known) {
   const auto found = nearest(name, known);
   return found ? fmt::format("; did you mean \"{}\"?", *found) : std::string();
 }

@@ -16,9 +16,10 @@ std::size_t edit_distance(std::string_view one, std::string_view other, std::siz
 
 // The first of the closest names, if it is so close that it may have been meant: at most a third of the letters differ. A name whose
 // last part is meant counts too: "Berlin" is close to "Europe/Berlin".
-std::optional<std::string_view> nearest(std::string_view name, std::span<const std::string> known);
+std::optional<std::string_view> nearest(std::string_view name,
+                                        std::span<const std::string_view> known);
 
 // "; did you mean \"x\"?", or nothing: the end of an error message.
-std::string did_you_mean(std::string_view name, std::span<const std::string> known);
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> known);
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

@@ -45,7 +45,7 @@ milliseconds delay_of(const SidekiqBackoff&, std::int64_t attempt, double fracti
 milliseconds delay_of(const ExponentialBackoff& backoff, std::int64_t attempt, double fraction) {
   const auto grown = static_cast<double>(backoff.base.count()) *
                      std::pow(backoff.factor, static_cast<double>(attempt - 1));
-  const milliseconds most = bounded(backoff.most);
+  const milliseconds most = bounded(backoff.max);
   const auto full = static_cast<double>(bounded(grown, most).count());
   return bounded(shortened(full, backoff.jitter, fraction), most);
 }
@@ -58,7 +58,7 @@ milliseconds delay_of(const FixedBackoff& backoff, std::int64_t, double fraction
 milliseconds longest_of(const SidekiqBackoff&) {
   return sidekiq_most + sidekiq_jitter * sidekiq_jitter_attempts;
 }
-milliseconds longest_of(const ExponentialBackoff& backoff) { return bounded(backoff.most); }
+milliseconds longest_of(const ExponentialBackoff& backoff) { return bounded(backoff.max); }
 milliseconds longest_of(const FixedBackoff& backoff) { return bounded(backoff.delay); }
 
 Checked check_number(double number, double least, double most, const std::string& field) {
@@ -77,7 +77,7 @@ Checked check_backoff(const ExponentialBackoff& backoff, std::string_view field)
   if (auto good = check_number(backoff.factor, 1, 100, fmt::format("{}.factor", field)); !good)
     return good;
   if (auto good =
-          check_range(backoff.most, backoff.base, longest_duration, fmt::format("{}.most", field));
+          check_range(backoff.max, backoff.base, longest_duration, fmt::format("{}.max", field));
       !good)
     return good;
   return check_number(backoff.jitter, 0, 1, fmt::format("{}.jitter", field));

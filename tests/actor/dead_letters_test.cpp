@@ -6,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -61,6 +62,21 @@ TEST_F(ActorDeadLetters, AreCountedAndTheLastOnesRemembered) {
   EXPECT_EQ(notes[0].at, begin);
   EXPECT_EQ(notes[1].actor, "other");
   EXPECT_EQ(notes[2].at, begin + 1h);
+}
+
+// The letter is noted in another thread.
+TEST_F(ActorDeadLetters, WhoSeesOneCountedFindsItRemembered) {
+  ActorSystem system{{.workers = 2, .dead_letters = 1000}};
+  for (std::uint64_t i = 1; i <= 100; ++i) {
+    auto puppet = system.spawn<Puppet>();
+    Block block;
+    block.hold(puppet);
+    ASSERT_TRUE(puppet.send(Note{1}));
+    puppet.stop();
+    block.let_go();
+    while (system.dead_letter_count() < i) std::this_thread::yield();
+    ASSERT_EQ(system.dead_letters().size(), i);
+  }
 }
 
 TEST_F(ActorDeadLetters, NoMoreAreRememberedThanTheOptionSays) {
@@ -174,10 +190,13 @@ TEST_F(ActorDeadLetters, SayThatThereWasNoRoomInTime) {
   Block block;
   block.hold(narrow);
   auto sender = system.spawn<Puppet>({.name = "sender"});
-  ASSERT_TRUE(sender.send(Do{[narrow](Puppet&) {
+  Event are_sent;
+  ASSERT_TRUE(sender.send(Do{[&, narrow](Puppet&) {
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(narrow.send(Note{i}));
+    are_sent.set();
   }}));
-  eventually([&] { return info_of(system, "sender").waits_for == "room at narrow"; });
+  ASSERT_TRUE(are_sent.wait());
+  EXPECT_TRUE(info_of(system, "sender").waits_for.starts_with("room at narrow"));
   narrow.stop();
   block.let_go();
   await_stop(narrow);

@@ -16,6 +16,7 @@
 
 #include "desk.hpp"
 #include "handoff/actor.hpp"
+#include "support/sanitized.hpp"
 
 namespace handoff::tests {
 namespace {
@@ -72,7 +73,7 @@ class Relay : public Actor<Relay, Count> {
 
 struct ManySenders : ::testing::Test {
   static constexpr int senders = 4;
-  static constexpr int each = 5000;
+  static constexpr int each = is_sanitized ? 1000 : 5000;
   const std::shared_ptr<Counter::Report> report = std::make_shared<Counter::Report>();
   ActorSystem system{{.workers = 4}};
 

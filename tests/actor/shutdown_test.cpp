@@ -14,6 +14,7 @@
 #include "handoff/actor.hpp"
 #include "handoff/testing/manual_clock.hpp"
 #include "puppet.hpp"
+#include "support/sanitized.hpp"
 
 namespace handoff {
 namespace {
@@ -350,7 +351,7 @@ TEST_F(ActorShutdown, TheDestructorSaysNothingIfAllIsWell) {
 // -- Races ------------------------------------------------------------------------------------------
 
 TEST_F(ActorShutdown, LeavesNobodyWhoeverIsSpawnedMeanwhile) {
-  for (int round = 0; round < 30; ++round) {
+  for (int round = 0; round < (is_sanitized ? 6 : 30); ++round) {
     ActorSystem brief{{.workers = 2}};
     std::atomic<int> made = 0;
     std::atomic<int> ended = 0;

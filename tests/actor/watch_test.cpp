@@ -75,6 +75,24 @@ TEST_F(ActorWatch, ToWatchTwiceIsToWatchOnce) {
   expect_told({"watched requested"});
 }
 
+TEST_F(ActorWatch, AnAddressIsEnoughToWatchAndToWatchNoMore) {
+  const Address<Note> known = watched;
+  const auto other = system.spawn<Puppet>({.name = "other"});
+  const Address<Note, Do> left = other;
+  ASSERT_TRUE(watcher.send(Do{[=](Puppet& self) {
+    self.watch(known);
+    self.watch(left);
+    self.unwatch(left);
+    self.watch(Address<Note>());
+  }}));
+  EXPECT_THAT(told(), IsEmpty());
+  stop(other);
+  const auto end = system.watch(known);
+  stop(watched);
+  expect_told({"watched requested"});
+  EXPECT_TRUE(end.is_ready());
+}
+
 TEST_F(ActorWatch, IsToldWhyTheOtherFailed) {
   ActorSystem strict{{.workers = 1, .supervision = {.directive = Directive::stop}}};
   auto failing = strict.spawn<Puppet>({.name = "failing"});

@@ -153,6 +153,20 @@ TEST_F(SimulatedShutdown, AnInterruptReachesCoroutinesAtAnyStep) {
   });
 }
 
+TEST_F(SimulatedShutdown, ADeadLetterThatIsCountedIsRemembered) {
+  simulate_both([] {
+    ActorSystem system{{.workers = 1, .name = "actors"}};
+    const auto actor = system.spawn([](Item) {});
+    check(actor.send(Item{1}).has_value(), "refused");
+    actor.stop();
+    Thread looks([&] {
+      const auto counted = system.dead_letter_count();
+      check(system.dead_letters().size() >= counted, "counted, and not there");
+    });
+    check(system.watch(actor).get().has_value(), "refused");
+  });
+}
+
 // -- Spawning -------------------------------------------------------------------------------------
 
 class Spawner : public Actor<Spawner, Item> {

@@ -123,11 +123,15 @@ class Node : public Actor<Node, Hop> {
   Node(Net* net, int own) : net_(net), own_(own) {}
   void on(Hop hop) {
     ++inside_;
-    ++net_->handled;
     int& last = last_[static_cast<std::size_t>(hop.sender)];
     check(hop.number > last, "messages of one sender came out of order");
     last = hop.number;
-    if (hop.left == 0) return;
+    if (hop.left > 0) pass_on(hop);
+    ++net_->handled;  // Last: while it may still send, they have not come to rest.
+  }
+
+ private:
+  void pass_on(const Hop& hop) {
     for (const int to : net_->ways[static_cast<std::size_t>(own_)]) {
       Hop next{.sender = own_, .number = ++sent_, .left = hop.left - 1};
       const auto sent = net_->actors[static_cast<std::size_t>(to)].send(next);
@@ -136,7 +140,6 @@ class Node : public Actor<Node, Hop> {
     }
   }
 
- private:
   Net* net_;
   int own_;
   int sent_ = 0;
@@ -203,8 +206,7 @@ TEST_F(SimulatedActor, AccountsForAllWhateverEndsItAndWhateverItsPolicy) {
   for (const auto policy :
        {WhenFull::block, WhenFull::reject, WhenFull::drop_newest, WhenFull::drop_oldest}) {
     for (const auto end : {End::finish, End::interrupt, End::stop, End::drain}) {
-      simulate_both([=] { account_for_all(policy, end); },
-                    {.faults = some_faults, .variants = 16});
+      simulate_both([=] { account_for_all(policy, end); }, {.faults = some_faults, .variants = 16});
     }
   }
 }

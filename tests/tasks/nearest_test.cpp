@@ -6,8 +6,8 @@
 namespace handoff::tasks {
 namespace {
 
-const std::vector<std::string> zones = {"Africa/Cairo", "America/New_York", "Europe/Berlin",
-                                        "Europe/Dublin", "UTC"};
+const std::vector<std::string_view> zones = {"Africa/Cairo", "America/New_York", "Europe/Berlin",
+                                             "Europe/Dublin", "UTC"};
 
 TEST(Nearest, FindsTheNameWithALetterWrong) {
   EXPECT_EQ(nearest("Europe/Berln", zones), "Europe/Berlin");
@@ -27,7 +27,8 @@ TEST(Nearest, SuggestsNothingThatIsFarAway) {
   EXPECT_EQ(nearest("", zones), std::nullopt);
   EXPECT_EQ(nearest(std::string(100'000, 'x'), zones), std::nullopt);
   EXPECT_EQ(nearest("x", {}), std::nullopt);
-  EXPECT_EQ(nearest("x", std::vector<std::string>{"y"}), std::nullopt);  // Nothing of it is right.
+  EXPECT_EQ(nearest("x", std::vector<std::string_view>{"y"}),
+            std::nullopt);  // Nothing of it is right.
 }
 
 TEST(Nearest, IsTheEndOfAMessage) {

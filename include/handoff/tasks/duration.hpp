@@ -18,7 +18,7 @@
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
-inline constexpr std::chrono::milliseconds longest_duration = std::chrono::days(36'500);
+inline constexpr std::chrono::milliseconds longest_duration = std::chrono::days(3650);
 
 // A fraction must be a whole number of milliseconds.
 std::expected<std::chrono::milliseconds, std::string> parse_duration(std::string_view text);

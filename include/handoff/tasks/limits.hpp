@@ -8,8 +8,8 @@
 //   worker         1 to 128 bytes of UTF-8                so is group; unique_key may have 256
 //   priority       -100 to 100
 //   max_attempts   1 to 1000
-//   delay          up to 36500d                           so are unique_for, expires_in, ageing and how long to keep things
-//   timeout        1ms to 36500d
+//   delay          up to 3650d                           so are unique_for, expires_in, ageing and how long to keep things
+//   timeout        1ms to 3650d
 //   lease_for      1s to 1d
 //   id             any UUID but the nil one
 //   trace          a W3C traceparent

@@ -1,7 +1,7 @@
 // How long a task that failed waits for its next attempt.
 //
 //   RetryPolicy policy;                                                     // the default curve, below
-//   policy = {ExponentialBackoff{.base = 1s, .factor = 2, .most = 1h}};     // 1 s, 2 s, 4 s, ... 1 h
+//   policy = {ExponentialBackoff{.base = 1s, .factor = 2, .max = 1h}};     // 1 s, 2 s, 4 s, ... 1 h
 //   policy = {FixedBackoff{.delay = 30s}};
 //   auto wait = policy.delay(attempt, random_bits);                         // after the attempt of that number, from 1 on
 //
@@ -14,11 +14,11 @@
 //         3             96 s           126 s            3 min
 //         4            271 s           311 s            8 min
 //         5           10.7 min        11.5 min         19 min
-//         7             40 min          41 min         84 min
+//         7             40 min          41 min         82 min
 //        10            2.8 h           2.8 h            7 h
 //        15           14.1 h          14.1 h            2 days
-//        19           36.2 h          36.3 h            7 days     20 attempts, the default, are used up after this one
-//        24            3.8 days        3.8 days        21 days
+//        19           36.2 h          36.3 h          6.5 days     of 20 attempts, the default, the last begins after this wait
+//        24            3.8 days        3.8 days        20 days
 //        28 on         7   days        7   days
 //
 // Jitter: tasks that failed together, because something was down, should not come back together. Where it is a fraction it makes delays shorter, never
@@ -42,18 +42,18 @@ struct SidekiqBackoff {
   friend bool operator==(const SidekiqBackoff&, const SidekiqBackoff&) = default;
 };
 
-// base * factor^(attempt - 1), at most `most`.
+// base * factor^(attempt - 1), at most `max`.
 struct ExponentialBackoff {
-  std::chrono::milliseconds base = std::chrono::seconds(1);  // 1 ms to 36500 d.
+  std::chrono::milliseconds base = std::chrono::seconds(1);  // 1 ms to 3650d.
   double factor = 2;                                         // 1 to 100.
-  std::chrono::milliseconds most = std::chrono::hours(1);    // `base` to 36500 d.
+  std::chrono::milliseconds max = std::chrono::hours(1);     // `base` to 3650d.
   double jitter = 0.25;                                      // 0 to 1.
 
   friend bool operator==(const ExponentialBackoff&, const ExponentialBackoff&) = default;
 };
 
 struct FixedBackoff {
-  std::chrono::milliseconds delay = std::chrono::seconds(30);  // 0 to 36500 d.
+  std::chrono::milliseconds delay = std::chrono::seconds(30);  // 0 to 3650d.
   double jitter = 0;                                           // 0 to 1.
 
   friend bool operator==(const FixedBackoff&, const FixedBackoff&) = default;

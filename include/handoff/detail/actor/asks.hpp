@@ -80,7 +80,8 @@ class AnswerWait : public Steps {
  private:
   Asks::Entry entry_;
   const Deadline deadline_;
-  std::shared_ptr<Asks> asks_;  // The system may end before who has asked goes on.
+  Asks* asks_ = nullptr;
+  std::shared_ptr<Asks> keeps_asks_;  // If the system may end before who has asked goes on.
   std::optional<Link> link_;
   std::optional<Refusal> refusal_;
 };

@@ -11,8 +11,8 @@
 //
 // Room. A message counts from when it is put in the mailbox until its handler begins: pushed_ + reserved_ - handled_ <= capacity_. The actor counts handled_
 // without the lock. Senders that wait stand in a line of their own (SenderLine). Who is let in has its room reserved; as long as somebody stands
-// there, newcomers go to the end of it. handled_ and has_line_ are a handshake: the actor counts, then looks for a line; a sender says
-// that there is a line, then looks at the count; both sequentially consistent.
+// there, newcomers go to the end of it. Who enters the line does so under lock_, and looks at the count; the actor takes the
+// same lock after it has counted, before it goes on to something else or has nothing left to do, and looks for a line.
 //
 // Locks: that of a line before lock_; a family's before lock_; the graph's last.
 #pragma once
@@ -29,6 +29,7 @@
 
 #include "handoff/detail/actor/ask_error.hpp"
 #include "handoff/detail/actor/lane.hpp"
+#include "handoff/detail/actor/out_run.hpp"
 #include "handoff/detail/actor/trace.hpp"
 #include "handoff/detail/core/atomic.hpp"
 #include "handoff/detail/core/small_lock.hpp"
@@ -57,7 +58,6 @@ class Flushing;
 class Family;
 struct Order;
 struct Watch;
-struct OutRun;
 struct ActorExtras;
 struct SpawnSettings;
 
@@ -139,11 +139,18 @@ class ActorCell : private Runnable {
                               const Wait& wait, std::source_location where,
                               const Construct& construct) {
     if (wait.stop.stop_requested()) return Refusal::stopped;
-    if (!needs_slow_push()) [[likely]] {
-      const Pushed pushed = try_push(handler, extra_of(reply), construct);
-      if (pushed == Pushed::done) [[likely]]
+    if (!is_traced_) [[likely]] {
+      OutRun* const waiting = outbox_of_sender();
+      if (waiting == nullptr) [[likely]] {
+        const Pushed pushed = try_push(handler, extra_of(reply), construct);
+        if (pushed == Pushed::done) [[likely]]
+          return std::nullopt;
+        if (pushed == Pushed::closed) return Refusal::closed;
+      } else if (waiting->to == this && how == Waits::by_outbox &&
+                 waiting->bound->size < waiting->bound->most) {
+        waiting->add(handler, extra_of(reply), type_.stride, construct);
         return std::nullopt;
-      if (pushed == Pushed::closed) return Refusal::closed;
+      }
     }
     return push_slowly(handler, reply, MessageMaker(construct), how, wait, where);
   }
@@ -197,7 +204,7 @@ class ActorCell : private Runnable {
 
   enum class Stop : std::uint8_t { none, drained, now };
   void request_stop(Stop how);
-  bool is_stopped() const { return phase() == Phase::stopped; }
+  bool is_stopped() const { return phase_.load(acquire) == Phase::stopped; }  // See finish().
   Phase phase() const { return phase_.load(relaxed); }  // For people, and for its own turn.
   void describe(ActorInfo& info);
   // False if it has stopped.
@@ -253,7 +260,8 @@ class ActorCell : private Runnable {
   }
   Lane& lane_locked(std::uint8_t number);
   bool has_messages_locked() const;
-  bool needs_slow_push() const;
+  // The last messages that the actor whose turn it is has sent and that wait for room; null if none do.
+  static OutRun* outbox_of_sender();
   std::optional<Refusal> push_slowly(const MessageHandler& handler, ReplyCore* reply,
                                      MessageMaker make, Waits how, const Wait& wait,
                                      std::source_location where);
@@ -268,7 +276,7 @@ class ActorCell : private Runnable {
 
   // -- The turn (turn.cpp) -----------------------------------------------------------------------
   static void take_turn(Runnable& runnable);
-  void schedule() { executor_->run_soon(*this); }
+  void schedule() { has_had_turn_ ? executor_->run_soon(*this) : executor_->run_newcomer(*this); }
   After work();
   void note_doing(Todo todo);
   Todo next_locked();
@@ -276,6 +284,8 @@ class ActorCell : private Runnable {
   bool handle_batch(int& budget);
   bool handle_one_locked_out(int& budget);
   void handle(Envelope& envelope);
+  void handle_with_extras(Envelope& envelope);
+  bool owes_room() const;
   bool is_worth_letting_in() const;
   void run_urgent_lane(Runnable* first);
   void run_deferred();
@@ -328,6 +338,7 @@ class ActorCell : private Runnable {
   atomic<Doing> doing_{Doing::nothing};  // For people: what may be in its way.
   bool has_started_;
   bool is_constructing_ = false;
+  bool has_had_turn_ = false;  // Also read by who schedules it, between turns.
   bool may_rebuild_ = false;
   bool has_failed_ = false;  // Which is why it stops.
   StopReason reason_{};

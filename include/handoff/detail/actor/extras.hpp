@@ -82,20 +82,11 @@ class Behaviour {
   virtual const void* state_kind() const = 0;
 };
 
-// Messages in a row to the same actor, which had no room for them; they lie as they will lie in its mailbox.
-struct OutRun {
-  explicit OutRun(ActorCell& target) : to(&target) {}
-  ActorCell* to;  // With a reference.
-  Lane lane;
-  std::uint64_t count = 0;
-};
-
 struct ActorExtras {
   // As it was spawned.
   std::string name;
   std::shared_ptr<const Supervision> policy;
   std::unique_ptr<WorkerPool> own_thread;
-  std::size_t most_outbox = 1000;
   std::unique_ptr<Lane[]> lanes;  // Guarded by the cell's lock.
 
   Family children;
@@ -111,7 +102,7 @@ struct ActorExtras {
   HandlerTask* tasks = nullptr;
   atomic<std::size_t> task_count{0};
   std::deque<OutRun> outbox;
-  atomic<std::size_t> outbox_size{0};
+  OutboxBound outbox_bound;
   std::vector<std::shared_ptr<Watch>> watching;
   std::vector<std::shared_ptr<SelfTimer>> timers;
   std::vector<Runnable*> deferred;
@@ -119,6 +110,7 @@ struct ActorExtras {
   Duration restart_delay{};
   std::shared_ptr<Behaviour> behaviour;  // Who runs a handler of it keeps it.
   std::shared_ptr<SelfTimer> backoff;
+  atomic<std::uint64_t> from_timers{0};  // Handled besides those of the mailbox.
   atomic<Duration::rep> busy{0};
   atomic<Duration::rep> longest{0};
 

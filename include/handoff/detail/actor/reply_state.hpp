@@ -1,8 +1,10 @@
 // What who asks and who answers share: a future that is completed by the answer.
 #pragma once
 
+#include <cstddef>
 #include <exception>
 #include <expected>
+#include <new>
 #include <source_location>
 #include <stop_token>
 #include <type_traits>
@@ -12,6 +14,7 @@
 #include "handoff/clock.hpp"
 #include "handoff/detail/actor/ask_error.hpp"
 #include "handoff/detail/actor/message_view.hpp"
+#include "handoff/detail/coro/frame_memory.hpp"
 #include "handoff/detail/pool/future_state.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
@@ -49,6 +52,16 @@ class ReplyState final : public FutureState<std::expected<R, AskError>>, public 
  public:
   ReplyState(Deadline deadline, std::source_location where)
       : FutureState<Result>(nullptr, where, nullptr), ReplyCore(deadline, &type_tag<R>) {}
+
+  // It comes and goes with every question.
+  static void* operator new(std::size_t size) { return allocate_frame(size); }
+  static void operator delete(void* state, std::size_t size) { free_frame(state, size); }
+  static void* operator new(std::size_t size, std::align_val_t alignment) {
+    return ::operator new(size, alignment);
+  }
+  static void operator delete(void* state, std::size_t, std::align_val_t alignment) {
+    ::operator delete(state, alignment);
+  }
 
   // Ends the answering side's reference, as refuse() does. If the value's constructor throws, nothing has happened.
   template <typename... Value>

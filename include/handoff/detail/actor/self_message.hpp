@@ -38,6 +38,8 @@ class TypedSelfTimer final : public SelfTimer {
  private:
   void handle() override {
     ReplyCore* nobody = nullptr;
+    auto& count = cell_.extras().from_timers;
+    count.store(count.load(relaxed) + 1, relaxed);  // For inspect(); one writer.
     try {
       if constexpr (std::is_copy_constructible_v<M>) {
         if (is_periodic_) {

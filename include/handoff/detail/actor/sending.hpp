@@ -13,6 +13,7 @@
 #include "handoff/detail/actor/system_core.hpp"
 #include "handoff/detail/actor/typed_cell.hpp"
 #include "handoff/detail/core/awaitable.hpp"
+#include "handoff/detail/core/coarse_clock.hpp"
 #include "handoff/future.hpp"
 #include "handoff/lazy.hpp"
 

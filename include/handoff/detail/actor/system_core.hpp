@@ -100,9 +100,8 @@ class SystemCore {
   bool is_ending() const { return hands_back_.load(seq_cst); }  // From the same moment on.
   std::vector<ActorInfo> inspect() const;
   std::vector<DeadLetterNote> dead_letters() const;
-  std::uint64_t dead_letter_count() const {
-    return dead_letter_count_.load(relaxed);
-  }  // A counter.
+  // Pairs with note_dead_letter(): who sees it counted finds it remembered.
+  std::uint64_t dead_letter_count() const { return dead_letter_count_.load(acquire); }
   std::uint64_t dropped() const { return dropped_.load(relaxed); }  // A counter.
   std::size_t alive() const {
     return alive_.load(seq_cst) - (counts_itself_.load(seq_cst) ? 1 : 0);
@@ -148,10 +147,11 @@ class SystemCore {
   const std::shared_ptr<Asks> asks_ = std::make_shared<Asks>();
   Family roots_;
   // The actors, and the system itself until it is shut down: who is the last of them has seen the end, and nobody else.
-  atomic<std::size_t> alive_{1};
-  atomic<bool> counts_itself_{true};
-  atomic<std::uint64_t> next_id_{1};
-  atomic<std::uint64_t> ended_{0};
+  // Both change with every actor: on lines of their own, away from what all read.
+  alignas(cache_line) atomic<std::size_t> alive_{1};
+  alignas(cache_line) atomic<std::uint64_t> next_id_{1};
+  alignas(cache_line) atomic<bool> counts_itself_{true};
+  atomic<std::uint64_t> ended_{0};  // Since it is ending.
   atomic<std::uint64_t> dead_letter_count_{0};
   atomic<std::uint64_t> dropped_{0};
   atomic<bool> hands_back_{false};

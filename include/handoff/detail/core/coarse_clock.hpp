@@ -9,4 +9,7 @@ namespace handoff::inline HANDOFF_FLAVOUR::detail {
 // with it add up to the right sum. Exactly now() while a clock is installed.
 TimePoint coarse_now();
 
+// The deadline `patience` from now. If that is long, by the quicker look: never early, and late by some milliseconds at most.
+Deadline coarse_deadline(Duration patience);
+
 }  // namespace handoff::inline HANDOFF_FLAVOUR::detail

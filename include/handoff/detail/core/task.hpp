@@ -48,6 +48,8 @@ class Executor {
   virtual void run_soon(Runnable& runnable) noexcept = 0;
   // The same, after all that are ready there now.
   virtual void run_later(Runnable& runnable) noexcept { run_soon(runnable); }
+  // The same for one that has never run, and may be one of many.
+  virtual void run_newcomer(Runnable& runnable) noexcept { run_soon(runnable); }
   // For waits().
   virtual std::string_view executor_name() const = 0;
   // The pool it is, or null.

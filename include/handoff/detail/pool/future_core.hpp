@@ -101,8 +101,8 @@ class FutureCore {
 
   void add_reference() { references_.fetch_add(1, relaxed); }  // By one who has a reference.
   void drop_reference() {
-    // acq_rel: what others did with it happens before it is destroyed.
-    if (references_.fetch_sub(1, acq_rel) == 1) delete this;
+    // acquire, acq_rel: what others did with it happens before it is destroyed. Who has the only one need not count.
+    if (references_.load(acquire) == 1 || references_.fetch_sub(1, acq_rel) == 1) delete this;
   }
 
  protected:

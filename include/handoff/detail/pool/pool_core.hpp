@@ -164,6 +164,7 @@ class PoolCore final : public Primitive, public Executor {
   std::size_t coroutines() const;
   void run_soon(Runnable& runnable) noexcept override;
   void run_later(Runnable& runnable) noexcept override;
+  void run_newcomer(Runnable& runnable) noexcept override;
   std::string_view executor_name() const override { return prefix_; }
   PoolCore* as_pool() override { return this; }
 

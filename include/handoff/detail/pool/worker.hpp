@@ -14,6 +14,7 @@
 #include "handoff/detail/pool/future_memory.hpp"
 #include "handoff/detail/pool/job_ring.hpp"
 #include "handoff/detail/pool/join_deque.hpp"
+#include "handoff/detail/pool/newcomers.hpp"
 #include "handoff/detail/pool/ready_list.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
@@ -46,6 +47,7 @@ struct Worker {
   // cache. See pool_coroutines.cpp for when others take them.
   alignas(cache_line) atomic<Runnable*> next_up{nullptr};
   ReadyList ready;
+  Newcomers newcomers;
   atomic<bool> has_told{
       false};  // Others, that there is something to take, and nobody has come yet.
   // Times in a row that one came, and found that the worker gets on.
@@ -82,7 +84,9 @@ struct Worker {
   bool is_leaving = false;              // Counted out already.
   atomic<std::uint32_t> ticks_seen{0};  // By others: see PoolCore::take_left_lying().
 
-  bool has_coroutines() const { return next_up.load(seq_cst) != nullptr || !ready.is_empty(); }
+  bool has_coroutines() const {
+    return next_up.load(seq_cst) != nullptr || !ready.is_empty() || !newcomers.is_empty();
+  }
 
   // Sequentially consistent, as is_quiet() compares what several workers have done. Written by the worker alone.
   void begin_to_look() { activity.store((activity.load(relaxed) / 2 + 1) * 2, seq_cst); }
