@@ -92,7 +92,7 @@ struct Changes {
   std::map<std::string, int, std::less<>> ready;     // Tasks that were made ready, by queue.
   std::map<std::string, int, std::less<>> room;      // Queues that have more room.
   std::vector<std::pair<TaskId, TaskState>> states;  // Of tasks, in order.
-  bool is_due_sooner = false;  // Something is due that the keeper does not know of.
+  std::optional<Millis> due_in;  // In how long the first thing is due that was not before.
 };
 
 struct TaskFilter {

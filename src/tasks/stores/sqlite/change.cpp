@@ -48,6 +48,10 @@ std::optional<TaskRow> SqliteTransaction::row_of(std::int64_t seq) {
   return read_row(query);
 }
 
+void SqliteTransaction::note_due(Millis in) {
+  changes_.due_in = changes_.due_in ? std::min(*changes_.due_in, in) : in;
+}
+
 // A new one.
 void SqliteTransaction::count_in(const TaskRow& row) {
   QueueRow& queue = rows_.queue(row.queue);
@@ -193,7 +197,7 @@ void SqliteTransaction::free_dependents(const TaskRow& row) {
     TaskRow freed = row_of(seq).value();
     if (at > now_) {
       change(freed, TaskState::scheduled);
-      changes_.is_due_sooner = true;
+      note_due(at - now_);
       execute(database_, "update handoff_task set state = 0 where seq = ?", seq);
       continue;
     }

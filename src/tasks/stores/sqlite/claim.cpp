@@ -154,7 +154,7 @@ std::optional<Claimed> SqliteTransaction::claim_row(QueueRow& queue, const Claim
           "process = ?, worker = ? where seq = ?",
           now_, claimed.lease.token, since_boot_ + claimed.lease_for, process_,
           if_any(request.worker), seq);
-  changes_.is_due_sooner = true;
+  note_due(claimed.lease_for);
   return claimed;
 }
 

@@ -47,7 +47,7 @@ Recorded SqliteTransaction::finish_one(const Outcome& outcome) {
     case Outcome::Kind::failed_for_good: fail(*row, outcome); break;
     case Outcome::Kind::deferred:
       change(*row, TaskState::scheduled);
-      changes_.is_due_sooner = true;
+      note_due(outcome.later.value_or(Millis(0)));
       execute(database_,
               "update handoff_task set state = 0, at = ?, attempt = attempt - 1, lease_until = "
               "null, note = ? where seq = ?",
@@ -79,7 +79,7 @@ void SqliteTransaction::fail(TaskRow& row, const Outcome& outcome) {
   const auto& policy = rows_.queue(row.queue).settings->retry;
   const Millis later = outcome.later ? *outcome.later : policy.delay(row.attempt, random_bits());
   change(row, TaskState::scheduled);
-  changes_.is_due_sooner = true;
+  note_due(later);
   execute(database_, "update handoff_task set state = 0, at = ?, lease_until = null where seq = ?",
           now_ + later, row.seq);
   admit_held(row.group, rows_.queue(row.queue));

@@ -130,12 +130,12 @@ Enqueued SqliteTransaction::insert_one(const NewTask& task) {
     row.state = TaskState::waiting;
   } else if (at > now_) {
     row.state = TaskState::scheduled;
-    changes_.is_due_sooner = true;
+    note_due(at - now_);
   } else {
     row.state = TaskState::ready;
     make_ready(row, false);
   }
-  if (task.expires_in > Millis(0)) changes_.is_due_sooner = true;
+  if (task.expires_in > Millis(0)) note_due(task.expires_in);
 
   using Number = std::optional<std::int64_t>;
   const auto if_positive = [](Millis time) {

@@ -41,7 +41,7 @@ std::string to_value(const RetryPolicy& policy) {
     std::string operator()(const SidekiqBackoff&) const { return "sidekiq"; }
     std::string operator()(const ExponentialBackoff& each) const {
       return fmt::format("exponential {} {} {} {}", each.base.count(), each.factor,
-                         each.most.count(), each.jitter);
+                         each.max.count(), each.jitter);
     }
     std::string operator()(const FixedBackoff& each) const {
       return fmt::format("fixed {} {}", each.delay.count(), each.jitter);
@@ -80,7 +80,7 @@ void from_value(std::string_view text, RetryPolicy& policy) {
     ExponentialBackoff backoff;
     from_value(next_word(text), backoff.base);
     from_value(next_word(text), backoff.factor);
-    from_value(next_word(text), backoff.most);
+    from_value(next_word(text), backoff.max);
     from_value(next_word(text), backoff.jitter);
     policy.backoff = backoff;
   } else if (kind == "fixed") {

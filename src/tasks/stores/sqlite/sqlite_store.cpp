@@ -152,4 +152,15 @@ void SqliteStore::read(const std::function<void(Transaction&)>& work) {
   if (readers_.size() < most_idle_readers) readers_.push_back(std::move(reader));
 }
 
+std::expected<Enqueued, TaskError> insert_in(sqlite3* connection, const NewTask& task,
+                                             const TaskClock& clock) {
+  Database database(connection);
+  SettingsCache settings;
+  SqliteTransaction transaction(database, settings, clock, 0);
+  auto inserted = transaction.insert(std::span(&task, 1));
+  if (!inserted) return std::unexpected(std::move(inserted.error()));
+  transaction.flush();
+  return inserted->front();
+}
+
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite

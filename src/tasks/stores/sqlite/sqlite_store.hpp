@@ -48,4 +48,8 @@ class SqliteStore final : public Store {
   std::vector<std::unique_ptr<Reader>> readers_;
 };
 
+// In a transaction of the user's, on a connection of the user's. Throws Failure.
+std::expected<Enqueued, TaskError> insert_in(sqlite3* connection, const NewTask& task,
+                                             const TaskClock& clock);
+
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite

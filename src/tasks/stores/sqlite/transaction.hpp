@@ -94,6 +94,7 @@ class SqliteTransaction final : public Transaction {
   // -- change.cpp --------------------------------------------------------------------------------
   std::optional<TaskRow> row_of(const TaskId& id);
   std::optional<TaskRow> row_of(std::int64_t seq);
+  void note_due(Millis in);
   void count_in(const TaskRow& row);
   // Moves the numbers from the state it is in to another, and tells who waits. The row itself is the caller's to write.
   void change(TaskRow& row, TaskState to);
