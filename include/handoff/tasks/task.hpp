@@ -20,7 +20,7 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
 struct NewTask {
   std::string queue = "default";        // 1 to 64 of [A-Za-z0-9._-]. Exists from its first use.
-  std::string kind;                     // Which handler runs it: 1 to 128 of the same and '/'.
+  std::string kind{};                   // Which handler runs it: 1 to 128 of the same and '/'.
   std::string payload = "null";         // JSON.
   int priority = 0;                     // -100 to 100. The higher go first.
   std::chrono::milliseconds delay{};    // Not before so long from now,

@@ -82,7 +82,7 @@ class Tasks {
   std::expected<std::vector<Enqueued>, TaskError> enqueue(std::span<const NewTask> tasks) const;
   // A described struct: see payload.hpp. The kind is kind_of<T>() unless the options say another.
   template <typename T>
-    requires(!std::same_as<T, NewTask>)
+    requires(!std::same_as<T, NewTask> && !std::convertible_to<const T&, std::span<const NewTask>>)
   std::expected<Enqueued, TaskError> enqueue(const T& payload, NewTask options = {}) const {
     auto json = to_json(payload);
     if (!json) {
