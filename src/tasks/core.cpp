@@ -6,13 +6,12 @@
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
-TasksCore::TasksCore(std::unique_ptr<Store> store, const std::string& watched,
-                     const TaskClock& clock)
+TasksCore::TasksCore(std::unique_ptr<Store> store, const std::string& file, const TaskClock& clock)
     : clock_(clock),
       store_(std::move(store)),
       batcher_(*store_, [this](const Changes& changes) { committed(changes); }) {
   keeper_ = std::make_unique<Keeper>(
-      batcher_, Keeper::Options{.watched = watched, .clock = &clock, .changed_by_others = [this] {
+      batcher_, Keeper::Options{.store = file, .clock = &clock, .changed_by_others = [this] {
                                   listeners_.tell_all();
                                 }});
 }

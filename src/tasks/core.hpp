@@ -14,7 +14,7 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
 class TasksCore {
  public:
-  TasksCore(std::unique_ptr<Store> store, const std::string& watched, const TaskClock& clock);
+  TasksCore(std::unique_ptr<Store> store, const std::string& file, const TaskClock& clock);
   ~TasksCore();
 
   Batcher& batcher() { return batcher_; }

@@ -58,17 +58,19 @@ class Keeper::Alarm {
  public:
   enum class Reason : std::uint8_t { time, told, changed };
 
-  explicit Alarm(const std::string& watched)
+  explicit Alarm(const std::string& store)
       : told_(checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")),
         timer_(checked(::timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK),
                        "timerfd_create")),
-        file_(watched.empty() ? -1 : ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
-    if (watched.empty()) return;
-    if (file_.get() < 0 || ::inotify_add_watch(file_.get(), watched.c_str(), IN_MODIFY) < 0) {
-      handoff::detail::log_line(
-          "tasks: " + watched + " cannot be watched (" + std::generic_category().message(errno) +
-          "): what other processes enqueue is seen late; raise fs.inotify.max_user_instances");
-    }
+        files_(store.empty() ? -1 : ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
+    if (store.empty()) return;
+    bell_ = ::inotify_add_watch(files_.get(), (store + "-processes").c_str(), IN_MODIFY);
+    const int wal = ::inotify_add_watch(files_.get(), (store + "-wal").c_str(), IN_MODIFY);
+    if (bell_ >= 0 && wal >= 0) return;
+    handoff::detail::log_line("tasks: " + store + " cannot be watched (" +
+                              std::generic_category().message(errno) +
+                              "): what other processes do is seen late; raise "
+                              "fs.inotify.max_user_instances");
   }
 
   void tell() {
@@ -77,6 +79,33 @@ class Keeper::Alarm {
   }
 
   Reason wait(std::optional<Millis> time) {
+    set_timer(time);
+    std::array<pollfd, 3> all{pollfd{.fd = told_.get(), .events = POLLIN, .revents = 0},
+                              pollfd{.fd = timer_.get(), .events = POLLIN, .revents = 0},
+                              pollfd{.fd = files_.get(), .events = POLLIN, .revents = 0}};
+    // What comes in this time is seen after it.
+    if (std::exchange(is_deaf_, false)) ::poll(all.data(), 2, deaf_ms);
+    const bool looks_again = looks_ < again_ms.size();
+    const int ready = ::poll(all.data(), all.size(), looks_again ? again_ms[looks_] : -1);
+    empty(told_.get());
+    empty(timer_.get());
+    if (ready == 0) {
+      ++looks_;
+      return Reason::changed;
+    }
+    if (all[2].revents != 0) {
+      is_deaf_ = true;
+      // Who rings has committed. Of others only the beginning of a commit is seen: it is looked for some times.
+      looks_ = has_rung() ? again_ms.size() : 0;
+      return Reason::changed;
+    }
+    return all[0].revents != 0 ? Reason::told : Reason::time;
+  }
+
+ private:
+  static constexpr std::array<int, 4> again_ms{5, 20, 100, 500};
+
+  void set_timer(std::optional<Millis> time) {
     itimerspec due{};
     if (time) {
       timespec now{};
@@ -88,35 +117,35 @@ class Keeper::Alarm {
     }
     // If the clock is set meanwhile it wakes as well, and all is looked at once more.
     ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &due, nullptr);
-    std::array<pollfd, 3> all{pollfd{.fd = told_.get(), .events = POLLIN, .revents = 0},
-                              pollfd{.fd = timer_.get(), .events = POLLIN, .revents = 0},
-                              pollfd{.fd = file_.get(), .events = POLLIN, .revents = 0}};
-    if (is_deaf_) {
-      is_deaf_ = false;
-      if (::poll(all.data(), 2, deaf_ms) == 0) empty(file_.get());
-    }
-    ::poll(all.data(), all.size(), -1);
-    empty(told_.get());
-    empty(timer_.get());
-    if (all[2].revents != 0) {
-      empty(file_.get());
-      is_deaf_ = true;
-      return Reason::changed;
-    }
-    return all[0].revents != 0 ? Reason::told : Reason::time;
   }
 
- private:
+  // Reads all that has happened to the files: whether the last of it was the bell.
+  bool has_rung() {
+    bool is_last = false;
+    alignas(inotify_event) std::array<char, 4096> bytes;
+    for (;;) {
+      const ssize_t count = ::read(files_.get(), bytes.data(), bytes.size());
+      if (count <= 0) return is_last;
+      for (ssize_t at = 0; at < count;) {
+        const auto& event = *reinterpret_cast<const inotify_event*>(bytes.data() + at);
+        is_last = event.wd == bell_;
+        at += static_cast<ssize_t>(sizeof event + event.len);
+      }
+    }
+  }
+
   const Descriptor told_;
   const Descriptor timer_;
-  const Descriptor file_;
+  const Descriptor files_;
+  int bell_ = -1;
   bool is_deaf_ = false;
+  std::size_t looks_ = again_ms.size();
 };
 
 Keeper::Keeper(Batcher& batcher, Options options)
     : batcher_(batcher),
       options_(std::move(options)),
-      alarm_(std::make_unique<Alarm>(options_.watched)),
+      alarm_(std::make_unique<Alarm>(options_.store)),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 Keeper::~Keeper() {

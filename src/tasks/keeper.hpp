@@ -18,7 +18,7 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 class Keeper {
  public:
   struct Options {
-    std::string watched;  // The file that other processes write; empty: none do.
+    std::string store;  // The file, if other processes may have it too.
     const TaskClock* clock = &TaskClock::real();
     std::function<void()> changed_by_others;
   };

@@ -46,6 +46,11 @@ ProcessLock::ProcessLock(const std::string& path)
 
 ProcessLock::~ProcessLock() { ::close(file_); }
 
+void ProcessLock::ring() const {
+  const char byte = 0;
+  static_cast<void>(!::pwrite(file_, &byte, 1, 0));
+}
+
 bool ProcessLock::is_alive(std::int64_t number) const {
   if (number == number_) return true;
   struct flock lock = lock_on(number);

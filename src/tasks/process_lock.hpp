@@ -23,6 +23,8 @@ class ProcessLock {
   std::int64_t number() const { return number_; }
   // Whether somebody has that number now. Our own counts.
   bool is_alive(std::int64_t number) const;
+  // Whoever watches the file hears of it.
+  void ring() const;
 
  private:
   int file_ = -1;

@@ -55,9 +55,9 @@ std::expected<Tasks, TaskError> open(std::string_view where, const OpenOptions& 
   }
   try {
     const TaskClock& clock = *chosen.clock;
-    const std::string watched = chosen.path.empty() ? "" : chosen.path + "-wal";
+    const std::string file = chosen.path;
     auto store = std::make_unique<sqlite::SqliteStore>(std::move(chosen));
-    return Tasks(std::make_shared<TasksCore>(std::move(store), watched, clock));
+    return Tasks(std::make_shared<TasksCore>(std::move(store), file, clock));
   } catch (...) {
     return std::unexpected(to_error(std::current_exception()));
   }

@@ -115,6 +115,7 @@ Changes SqliteStore::transact(const std::function<void(Transaction&)>& work) {
     work(transaction);
     transaction.flush();
     execute(writer_, "commit");
+    if (process_) process_->ring();
     return std::move(transaction.changes());
   } catch (...) {
     roll_back(writer_);
