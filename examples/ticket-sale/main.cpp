@@ -151,7 +151,7 @@ int self_test() {
                            whole.pool().high_water <= options.capacity();
 
   std::stop_source source;
-  const std::jthread stopper([&] { example::stop_when_busy(source, 20); });
+  const std::jthread stopper([&] { example::stop_when_busy(source, 200); });
   const Options slow{.tickets = 150, .planned = 500, .peak = 1'000, .seconds = 1, .workers = 1};
   Sale stopped(slow);
   const bool stopped_is_right = run(stopped, slow, source.get_token(), silent);

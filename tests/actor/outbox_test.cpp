@@ -57,6 +57,7 @@ class Clerk : public Actor<Clerk, Batch, Note, AskFor, Pass> {
   void on(const Pass& pass) {
     EXPECT_TRUE(pass.to.send(Note{1}));
     EXPECT_TRUE(forward(pass.to, Question{2}));
+    notes_->handled.add(2);
   }
 
  private:
@@ -211,7 +212,8 @@ TEST_F(Outboxes, AForwardedQuestionThatWaitsThereIsToldThatTheOtherHasStopped) {
   const auto sender = clerk();
   std::expected<int, AskError> answer = 0;
   std::jthread asker([&] { answer = sender.ask(Pass{desk.ref}, long_enough); });
-  eventually([&] { return waits_for(sender).starts_with("room at"); });
+  eventually([&] { return notes->handled.size() == 1; });  // Both were sent.
+  EXPECT_THAT(waits_for(sender), ::testing::StartsWith("room at"));
   desk.ref.stop();
   asker.join();
   EXPECT_EQ(answer.error(), AskError::Code::closed);
