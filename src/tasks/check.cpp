@@ -1,0 +1,90 @@
+// Whether what is asked for may be.
+#include <fmt/format.h>
+
+#include "handoff/tasks/json.hpp"
+#include "handoff/tasks/limits.hpp"
+#include "tasks/core.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::tasks {
+
+namespace {
+
+TaskError bad(std::string field, std::string message) {
+  return {.code = TaskError::Code::bad_request,
+          .message = std::move(message),
+          .field = std::move(field)};
+}
+
+// The first that is wrong.
+class Checks {
+ public:
+  explicit Checks(std::string_view prefix) : prefix_(prefix) {}
+
+  std::string name(std::string_view field) const { return prefix_ + std::string(field); }
+  void add(const Checked& checked) {
+    if (!checked && !error_) error_ = bad(checked.error().field, checked.error().message);
+  }
+  void add(bool is_wrong, std::string_view field, std::string_view what) {
+    if (is_wrong && !error_) error_ = bad(name(field), fmt::format("{} {}", name(field), what));
+  }
+  std::optional<TaskError> error() && { return std::move(error_); }
+
+ private:
+  const std::string prefix_;
+  std::optional<TaskError> error_;
+};
+
+}  // namespace
+
+std::optional<TaskError> check_task(const NewTask& task, std::string_view prefix) {
+  Checks all(prefix);
+  all.add(check_queue(task.queue, all.name("queue")));
+  all.add(check_kind(task.kind, all.name("kind")));
+  all.add(check_payload_size(task.payload.size(), limits::payload_size, all.name("payload")));
+  all.add(check_priority(task.priority, all.name("priority")));
+  if (task.max_attempts != 0)
+    all.add(check_max_attempts(task.max_attempts, all.name("max_attempts")));
+  all.add(check_delay(task.delay, all.name("delay")));
+  all.add(check_delay(task.unique_for, all.name("unique_for")));
+  all.add(check_delay(task.expires_in, all.name("expires_in")));
+  if (task.timeout != Millis(0)) all.add(check_timeout(task.timeout, all.name("timeout")));
+  if (task.id) all.add(check_id(*task.id, all.name("id")));
+  if (!task.unique_key.empty()) all.add(check_unique_key(task.unique_key, all.name("unique_key")));
+  if (!task.group.empty()) all.add(check_group(task.group, all.name("group")));
+  if (!task.trace.empty()) all.add(check_trace(task.trace, all.name("trace")));
+  all.add(task.run_at && task.delay != Millis(0), "run_at", "and delay cannot both be given");
+  all.add(task.run_at && (*task.run_at < earliest_time || *task.run_at > latest_time), "run_at",
+          "must be between 1970 and 2199");
+  all.add(task.unique_for != Millis(0) && task.unique_key.empty(), "unique_for",
+          "needs a unique_key");
+  all.add(task.after.size() > 1000, "after", "must name at most 1000 tasks");
+  if (const auto json = Json::parse(task.payload); !json) {
+    all.add(true, "payload", fmt::format("must be JSON: {}", json.error().to_string()));
+  }
+  return std::move(all).error();
+}
+
+std::optional<TaskError> check_settings(const QueueSettings& settings) {
+  constexpr std::int64_t most = 1'000'000'000'000;
+  Checks all("");
+  all.add(check_range(settings.capacity, 1, most, "capacity"));
+  all.add(check_range(settings.capacity_bytes, 1, most * 1000, "capacity_bytes"));
+  all.add(settings.when_full == WhenFull::drop_oldest, "when_full",
+          "must be block, reject or drop_newest: what was accepted is not dropped");
+  all.add(check_range(settings.block_for, Millis(0), std::chrono::minutes(10), "block_for"));
+  all.add(!(settings.rate >= 0 && settings.rate <= 1e9), "rate",
+          "must be from 0 to 1000000000 a second");
+  all.add(check_range(settings.burst, 1, 1'000'000'000, "burst"));
+  all.add(check_range(settings.concurrency, 0, 1'000'000, "concurrency"));
+  all.add(check_range(settings.group_concurrency, 0, 1'000'000, "group_concurrency"));
+  all.add(check_lease(settings.lease_for, "lease_for"));
+  all.add(check_max_attempts(settings.max_attempts, "max_attempts"));
+  all.add(settings.retry.check("backoff"));
+  all.add(check_delay(settings.ageing, "ageing"));
+  all.add(check_delay(settings.keep_done, "keep_done"));
+  all.add(check_delay(settings.keep_dead, "keep_dead"));
+  all.add(check_range(settings.keep_count, 0, most, "keep_count"));
+  return std::move(all).error();
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

@@ -1,0 +1,25 @@
+#include "tasks/clock.hpp"
+
+#include <ctime>
+
+namespace handoff::inline HANDOFF_FLAVOUR::tasks {
+
+namespace {
+class RealClock final : public TaskClock {
+ public:
+  Time now() const override { return to_time(std::chrono::system_clock::now()); }
+  std::chrono::milliseconds since_boot() const override {
+    timespec time{};
+    clock_gettime(CLOCK_BOOTTIME, &time);  // Goes on while the machine sleeps.
+    return std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
+  }
+};
+}  // namespace
+
+const TaskClock& TaskClock::real() {
+  static const RealClock clock;
+  return clock;
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

@@ -1,0 +1,48 @@
+// A store that is open: what gathers calls, keeps time, and tells those who wait.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "handoff/tasks/tasks.hpp"
+#include "tasks/batcher.hpp"
+#include "tasks/keeper.hpp"
+#include "tasks/listeners.hpp"
+#include "tasks/store.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::tasks {
+
+class TasksCore {
+ public:
+  TasksCore(std::unique_ptr<Store> store, const std::string& file, const TaskClock& clock);
+  ~TasksCore();
+
+  Batcher& batcher() { return batcher_; }
+  Store& store() { return *store_; }
+  Listeners& listeners() { return listeners_; }
+  Keeper& keeper() { return *keeper_; }
+  const TaskClock& clock() const { return clock_; }
+
+ private:
+  void committed(const Changes& changes);
+
+  const TaskClock& clock_;
+  const std::unique_ptr<Store> store_;
+  Listeners listeners_;
+  Batcher batcher_;
+  std::unique_ptr<Keeper> keeper_;  // Last: its thread uses all of the above.
+};
+
+// For the library itself.
+struct TasksAccess {
+  static TasksCore& core(const Tasks& tasks) { return *tasks.core_; }
+};
+
+// Whatever is wrong with it. `field` is put before the names of its fields: "[17].".
+std::optional<TaskError> check_task(const NewTask& task, std::string_view prefix);
+std::optional<TaskError> check_settings(const QueueSettings& settings);
+
+// What calls about a store throw, as a value.
+TaskError to_error(std::exception_ptr thrown);
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

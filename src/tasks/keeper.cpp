@@ -1,0 +1,232 @@
+#include "tasks/keeper.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "handoff/log.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::tasks {
+
+namespace {
+
+constexpr int chores_at_once = 500;  // In one transaction: others wait for its end.
+constexpr Millis prune_period = std::chrono::minutes(1);
+constexpr Millis after_failure = std::chrono::seconds(1);
+// After a commit was seen others are not looked for so long: a busy process would wake itself with each of its own.
+constexpr int deaf_ms = 5;
+
+int checked(int descriptor, const char* what) {
+  if (descriptor < 0) throw std::system_error(errno, std::generic_category(), what);
+  return descriptor;
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  int get() const { return number_; }
+
+ private:
+  const int number_;
+};
+
+// Whatever there is to be read, is gone.
+void empty(int descriptor) {
+  std::array<char, 4096> bytes;
+  while (::read(descriptor, bytes.data(), bytes.size()) > 0) {
+  }
+}
+
+}  // namespace
+
+// Wakes the thread: by the time, which may be set; by others here; by other processes.
+class Keeper::Alarm {
+ public:
+  enum class Reason : std::uint8_t { time, told, changed };
+
+  explicit Alarm(const std::string& store)
+      : told_(checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")),
+        timer_(checked(::timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK),
+                       "timerfd_create")),
+        files_(store.empty() ? -1 : ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
+    if (store.empty()) return;
+    bell_ = ::inotify_add_watch(files_.get(), (store + "-processes").c_str(), IN_MODIFY);
+    const int wal = ::inotify_add_watch(files_.get(), (store + "-wal").c_str(), IN_MODIFY);
+    if (bell_ >= 0 && wal >= 0) return;
+    handoff::detail::log_line("tasks: " + store + " cannot be watched (" +
+                              std::generic_category().message(errno) +
+                              "): what other processes do is seen late; raise "
+                              "fs.inotify.max_user_instances");
+  }
+
+  void tell() {
+    const std::uint64_t one = 1;
+    static_cast<void>(!::write(told_.get(), &one, sizeof one));
+  }
+
+  Reason wait(std::optional<Millis> time) {
+    set_timer(time);
+    std::array<pollfd, 3> all{pollfd{.fd = told_.get(), .events = POLLIN, .revents = 0},
+                              pollfd{.fd = timer_.get(), .events = POLLIN, .revents = 0},
+                              pollfd{.fd = files_.get(), .events = POLLIN, .revents = 0}};
+    // What comes in this time is seen after it.
+    if (std::exchange(is_deaf_, false)) ::poll(all.data(), 2, deaf_ms);
+    const bool looks_again = looks_ < again_ms.size();
+    const int ready = ::poll(all.data(), all.size(), looks_again ? again_ms[looks_] : -1);
+    empty(told_.get());
+    empty(timer_.get());
+    if (ready == 0) {
+      ++looks_;
+      return Reason::changed;
+    }
+    if (all[2].revents != 0) {
+      is_deaf_ = true;
+      // Who rings has committed. Of others only the beginning of a commit is seen: it is looked for some times.
+      looks_ = has_rung() ? again_ms.size() : 0;
+      return Reason::changed;
+    }
+    return all[0].revents != 0 ? Reason::told : Reason::time;
+  }
+
+ private:
+  static constexpr std::array<int, 4> again_ms{5, 20, 100, 500};
+
+  void set_timer(std::optional<Millis> time) {
+    itimerspec due{};
+    if (time) {
+      timespec now{};
+      ::clock_gettime(CLOCK_REALTIME, &now);
+      const auto at = std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec) +
+                      std::max(*time, Millis(1));
+      due.it_value.tv_sec = std::chrono::duration_cast<std::chrono::seconds>(at).count();
+      due.it_value.tv_nsec = (at % std::chrono::seconds(1)).count();
+    }
+    // If the clock is set meanwhile it wakes as well, and all is looked at once more.
+    ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &due, nullptr);
+  }
+
+  // Reads all that has happened to the files: whether the last of it was the bell.
+  bool has_rung() {
+    bool is_last = false;
+    alignas(inotify_event) std::array<char, 4096> bytes;
+    for (;;) {
+      const ssize_t count = ::read(files_.get(), bytes.data(), bytes.size());
+      if (count <= 0) return is_last;
+      for (ssize_t at = 0; at < count;) {
+        const auto& event = *reinterpret_cast<const inotify_event*>(bytes.data() + at);
+        is_last = event.wd == bell_;
+        at += static_cast<ssize_t>(sizeof event + event.len);
+      }
+    }
+  }
+
+  const Descriptor told_;
+  const Descriptor timer_;
+  const Descriptor files_;
+  int bell_ = -1;
+  bool is_deaf_ = false;
+  std::size_t looks_ = again_ms.size();
+};
+
+Keeper::Keeper(Batcher& batcher, Options options)
+    : batcher_(batcher),
+      options_(std::move(options)),
+      alarm_(std::make_unique<Alarm>(options_.store)),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+Keeper::~Keeper() {
+  thread_.request_stop();
+  alarm_->tell();
+  thread_.join();
+}
+
+void Keeper::due_in(Millis time) {
+  const Millis at = options_.clock->since_boot() + time;
+  const auto turn = lock_.hold();
+  if (is_told_) return;
+  const bool wakes_before = is_asleep_ && sleeps_until_ && *sleeps_until_ <= at;
+  if (wakes_before) return;
+  is_told_ = true;
+  alarm_->tell();
+}
+
+void Keeper::run(const std::stop_token& stop) {
+  bool changed = false;
+  while (!stop.stop_requested()) {
+    {
+      const auto turn = lock_.hold();
+      is_told_ = false;
+      is_asleep_ = false;
+    }
+    std::optional<Millis> next;
+    try {
+      if (std::exchange(changed, false) && options_.changed_by_others) options_.changed_by_others();
+      next = work();
+    } catch (const std::exception& error) {
+      handoff::detail::log_line(std::string("tasks: what is due is late: ") + error.what());
+      next = after_failure;
+    }
+    {
+      const auto turn = lock_.hold();
+      is_asleep_ = true;
+      sleeps_until_.reset();
+      if (next) sleeps_until_ = options_.clock->since_boot() + *next;
+    }
+    changed = alarm_->wait(next) == Alarm::Reason::changed;
+  }
+}
+
+void Keeper::work_now() { static_cast<void>(work()); }
+
+std::optional<Millis> Keeper::look() {
+  std::optional<Millis> next;
+  batcher_.run([&](Transaction& transaction) {
+    next = transaction.next_due();
+    const Millis until_prune = std::max(pruned_at_ + prune_period - transaction.now(), Millis(0));
+    const auto looks = transaction.look_at_all();
+    const bool has_finished = std::ranges::any_of(looks, [](const QueueLook& each) {
+      return each.count(TaskState::done) + each.count(TaskState::dead) +
+                 each.count(TaskState::cancelled) >
+             0;
+    });
+    if (has_finished) next = next ? std::min(*next, until_prune) : until_prune;
+  });
+  return next;
+}
+
+std::optional<Millis> Keeper::work() {
+  const auto turn = working_.hold();
+  for (;;) {
+    const auto next = look();
+    if (!next || *next > Millis(0)) return next;
+    bool has_more = true;
+    while (has_more) {
+      batcher_.run([&](Transaction& transaction) {
+        has_more = transaction.promote(chores_at_once).has_more;
+        has_more |= transaction.reclaim(chores_at_once).has_more;
+        has_more |= transaction.expire(chores_at_once).has_more;
+        if (pruned_at_ + prune_period <= transaction.now()) {
+          const bool prunes_more = transaction.prune(chores_at_once).has_more;
+          has_more |= prunes_more;
+          if (!prunes_more) pruned_at_ = transaction.now();
+        }
+      });
+    }
+  }
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

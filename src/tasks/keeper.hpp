@@ -1,0 +1,56 @@
+// Keeps time for a store: one thread that sleeps until something is due, or another process has changed the file.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "handoff/mutex.hpp"
+#include "handoff/thread.hpp"
+#include "tasks/batcher.hpp"
+#include "tasks/clock.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::tasks {
+
+class Keeper {
+ public:
+  struct Options {
+    std::string store;  // The file, if other processes may have it too.
+    const TaskClock* clock = &TaskClock::real();
+    std::function<void()> changed_by_others;
+  };
+
+  Keeper(Batcher& batcher, Options options);
+  ~Keeper();
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+
+  // Something is due then that was not before.
+  void due_in(Millis time);
+  // All that is due now, by the calling thread. For tests, which have a clock of their own.
+  void work_now();
+
+ private:
+  class Alarm;
+  void run(const std::stop_token& stop);
+  std::optional<Millis> work();
+  std::optional<Millis> look();
+
+  Batcher& batcher_;
+  const Options options_;
+  const std::unique_ptr<Alarm> alarm_;
+  Mutex working_{{.name = "the store's chores"}};
+  Mutex lock_{{.name = "when something is due"}};
+  // Guarded by lock_.
+  std::optional<Millis> sleeps_until_;  // Since boot; nothing: until it is told.
+  bool is_asleep_ = false;
+  bool is_told_ = false;
+  Time pruned_at_{};
+
+  Thread thread_;
+};
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

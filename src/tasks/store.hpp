@@ -1,0 +1,168 @@
+// What keeps tasks. Small, synchronous, for many tasks at a time; calls of many threads are gathered above it (batcher.hpp).
+//
+// A transaction is all or nothing. Those who write come one after the other. What it is given was checked already (limits.hpp), and what it returns says what became of
+// each; what it throws (Failure) means that nothing has happened, of the whole transaction.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "handoff/tasks/error.hpp"
+#include "handoff/tasks/queue.hpp"
+#include "handoff/tasks/task.hpp"
+#include "tasks/lifecycle.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::tasks {
+
+using Millis = std::chrono::milliseconds;
+
+// By which a claim is known ever after: the row it is about and a number nobody can guess.
+struct Lease {
+  std::int64_t row = 0;
+  std::int64_t token = 0;
+};
+
+struct ClaimRequest {
+  std::string queue;
+  int most = 1;
+  Millis lease_for{};  // 0: as the queue says.
+  std::string worker;
+};
+
+struct Claimed {
+  TaskId id;
+  Lease lease;
+  Time lease_until;  // By the wall clock, for people.
+  Millis lease_for{};
+  std::string queue;
+  std::string kind;
+  std::string payload;
+  int attempt = 1;
+  int max_attempts = 1;
+  int crashes = 0;
+  Millis timeout{};
+  std::string group;
+  std::string trace;
+  bool has_inputs = false;  // Those before it in its workflow have results: see inputs_of().
+};
+
+struct ClaimResult {
+  std::vector<Claimed> tasks;
+  std::optional<Millis> again_in;  // A limit was reached that lets some more through then.
+};
+
+// What became of an attempt.
+struct Outcome {
+  enum class Kind : std::uint8_t { done, failed, failed_for_good, deferred, released, cancelled };
+  TaskId id;
+  Lease lease;
+  Kind kind = Kind::done;
+  std::string text{};  // The result as JSON, or what went wrong.
+  std::optional<Millis>
+      later{};  // In how long it is tried again; nothing: by the policy of its queue.
+};
+
+enum class Recorded : std::uint8_t {
+  yes,
+  again,      // The same, said twice.
+  stale,      // The lease is not the task's any more. Nothing was changed.
+  cancelled,  // The same: somebody has cancelled the task.
+};
+
+struct Extension {
+  TaskId id;
+  Lease lease;
+  Millis lease_for{};
+  std::optional<double> progress{};
+  std::string note{};
+};
+
+// What a transaction has done that others wait for. Told once it is committed.
+struct Changes {
+  std::map<std::string, int, std::less<>> ready;     // Tasks that were made ready, by queue.
+  std::map<std::string, int, std::less<>> room;      // Queues that have more room.
+  std::vector<std::pair<TaskId, TaskState>> states;  // Of tasks, in order.
+  std::optional<Millis> due_in;  // In how long the first thing is due that was not before.
+};
+
+struct TaskFilter {
+  std::string queue{};
+  std::string kind{};
+  std::optional<TaskState> state{};
+  std::string group{};
+  int limit = 100;
+  std::optional<std::int64_t> before{};  // A cursor: what came before that.
+};
+
+struct TaskPage {
+  std::vector<Task> tasks;  // Newest first.
+  std::optional<std::int64_t> next;
+};
+
+// What can be done about time: each does some, and says whether there may be more.
+struct Chore {
+  int done = 0;
+  bool has_more = false;
+};
+
+class Transaction {
+ public:
+  virtual ~Transaction() = default;
+
+  virtual Time now() const = 0;
+  virtual Changes& changes() = 0;
+
+  // All or none. An error names the index of the first that cannot be.
+  virtual std::expected<std::vector<Enqueued>, TaskError> insert(
+      std::span<const NewTask> tasks) = 0;
+  virtual ClaimResult claim(const ClaimRequest& request) = 0;
+  virtual std::vector<Recorded> finish(std::span<const Outcome> outcomes) = 0;
+  virtual std::vector<Recorded> extend(std::span<const Extension> extensions) = 0;
+
+  virtual std::expected<TaskState, TaskError> cancel(const TaskId& id, std::string_view reason) = 0;
+  virtual std::expected<TaskState, TaskError> replay(const TaskId& id) = 0;
+
+  // -- Queues ------------------------------------------------------------------------------------
+  virtual QueueLook look(std::string_view queue) = 0;
+  virtual std::vector<QueueLook> look_at_all() = 0;
+  virtual void configure(std::string_view queue, const QueueSettings& settings) = 0;
+  virtual void pause(std::string_view queue, bool is_paused) = 0;
+  // Some of those that are finished, or are not begun. Running ones stay.
+  virtual Chore purge(std::string_view queue, TaskState state, int most) = 0;
+
+  // -- Looking -----------------------------------------------------------------------------------
+  virtual std::optional<Task> get(const TaskId& id) = 0;
+  virtual TaskPage list(const TaskFilter& filter) = 0;
+
+  // -- Time --------------------------------------------------------------------------------------
+  virtual Chore promote(int most) = 0;  // What is due becomes ready.
+  virtual Chore reclaim(int most) = 0;  // What is left of those whose lease has ended.
+  virtual Chore reclaim_process(std::int64_t process,
+                                int most) = 0;  // And of one that is gone, at once.
+  virtual Chore expire(int most) = 0;
+  virtual Chore prune(int most) = 0;
+  // In how long the next of these has something to do; nothing if there is none.
+  virtual std::optional<Millis> next_due() = 0;
+};
+
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // Commits when `work` returns. If it throws, nothing has happened.
+  virtual Changes transact(const std::function<void(Transaction&)>& work) = 0;
+  // Only looks; beside those who write where the store can do that.
+  virtual void read(const std::function<void(Transaction&)>& work) = 0;
+};
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

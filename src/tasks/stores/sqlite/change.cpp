@@ -1,0 +1,248 @@
+// How tasks change their state: the numbers of queues and groups, turns, what is held, and who waited for it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "handoff/detail/core/assert.hpp"
+#include "tasks/stores/sqlite/transaction.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
+
+namespace {
+
+TaskRow read_row(const Query& query) {
+  return {.seq = query.number(0),
+          .id = query.id(1),
+          .queue = query.number(2),
+          .state = static_cast<TaskState>(query.number(3)),
+          .is_held = query.number(4) != 0,
+          .turn = query.number(5),
+          .group = query.number(6),
+          .size = query.number(7),
+          .flags = query.number(8),
+          .attempt = static_cast<int>(query.number(9)),
+          .max_attempts = static_cast<int>(query.number(10)),
+          .crashes = static_cast<int>(query.number(11)),
+          .lease = query.number(12),
+          .process = query.number(13),
+          .has_unique_key = query.number(14) != 0,
+          .unique_for = Millis(query.number(15))};
+}
+
+#define ROW_COLUMNS                                                                              \
+  "select seq, id, queue, state, held, turn, grp, size, flags, attempt, max_attempts, crashes, " \
+  "lease, process, unique_key is not null, unique_for from handoff_task "
+
+}  // namespace
+
+std::optional<TaskRow> SqliteTransaction::row_of(const TaskId& id) {
+  Query query(database_, ROW_COLUMNS "where id = ?", id);
+  if (!query.next()) return std::nullopt;
+  return read_row(query);
+}
+
+std::optional<TaskRow> SqliteTransaction::row_of(std::int64_t seq) {
+  Query query(database_, ROW_COLUMNS "where seq = ?", seq);
+  if (!query.next()) return std::nullopt;
+  return read_row(query);
+}
+
+void SqliteTransaction::note_due(Millis in) {
+  changes_.due_in = changes_.due_in ? std::min(*changes_.due_in, in) : in;
+}
+
+// A new one.
+void SqliteTransaction::count_in(const TaskRow& row) {
+  QueueRow& queue = rows_.queue(row.queue);
+  queue.is_changed = true;
+  ++queue.count(row.state);
+  queue.bytes += row.size;
+  if (row.group != 0) {
+    GroupRow& group = rows_.group(row.group);
+    group.is_changed = true;
+    ++group.unfinished;
+  }
+  changes_.states.emplace_back(row.id, row.state);
+}
+
+void SqliteTransaction::change(TaskRow& row, TaskState to) {
+  const TaskState from = std::exchange(row.state, to);
+  QueueRow& queue = rows_.queue(row.queue);
+  queue.is_changed = true;
+  --queue.count(from);
+  ++queue.count(to);
+  const int finished = int{is_finished(to)} - int{is_finished(from)};  // 1, 0 or -1.
+  const int running = int{to == TaskState::running} - int{from == TaskState::running};
+  queue.bytes -= finished * row.size;
+  if (row.group != 0) {
+    GroupRow& group = rows_.group(row.group);
+    group.is_changed = true;
+    group.unfinished -= finished;
+    group.running += running;
+  }
+  if (finished > 0) ++changes_.room[queue.name];
+  // Who had to wait for the limit of the queue may go on.
+  const bool frees_one = running < 0 && queue.settings->concurrency > 0;
+  if (frees_one && queue.count(TaskState::ready) > 0) ++changes_.ready[queue.name];
+  changes_.states.emplace_back(row.id, to);
+}
+
+void SqliteTransaction::give_turn(TaskRow& row) {
+  QueueRow& queue = rows_.queue(row.queue);
+  std::int64_t& last = row.group == 0 ? queue.last_turn : rows_.group(row.group).last_turn;
+  row.turn = last = std::max(queue.turn, last + 1);
+}
+
+// The numbers are changed, or counted in, by the caller.
+void SqliteTransaction::make_ready(TaskRow& row, bool keeps_turn) {
+  QueueRow& queue = rows_.queue(row.queue);
+  if (!keeps_turn) give_turn(row);
+  row.is_held = false;
+  if (row.group != 0) {
+    GroupRow& group = rows_.group(row.group);
+    const int limit = queue.settings->group_concurrency;
+    row.is_held = limit > 0 && group.open + group.running >= limit;
+    if (!row.is_held) ++group.open;
+    group.is_changed = true;
+  }
+  queue.is_changed = true;
+  if (!row.is_held) ++changes_.ready[queue.name];
+}
+
+void SqliteTransaction::leave_ready(TaskRow& row) {
+  if (row.group == 0 || row.is_held) return;
+  GroupRow& group = rows_.group(row.group);
+  --group.open;
+  group.is_changed = true;
+}
+
+// Some of the group no longer run, or are ready.
+void SqliteTransaction::admit_held(std::int64_t id, QueueRow& queue) {
+  const int limit = queue.settings->group_concurrency;
+  if (id == 0 || limit == 0) return;
+  GroupRow& group = rows_.group(id);
+  while (group.open + group.running < limit) {
+    std::int64_t seq = 0;
+    {
+      Query held(database_,
+                 "select seq from handoff_task where grp = ? and state = 2 and held = 1 "
+                 "order by priority desc, turn limit 1",
+                 id);
+      if (!held.next()) return;
+      seq = held.number(0);
+    }
+    execute(database_, "update handoff_task set held = 0 where seq = ?", seq);
+    ++group.open;
+    group.is_changed = true;
+    ++changes_.ready[queue.name];
+  }
+}
+
+void SqliteTransaction::end(TaskRow& row, TaskState to, std::string_view reason) {
+  if (row.state == TaskState::ready) leave_ready(row);
+  change(row, to);
+  execute(database_,
+          "update handoff_task set state = ?, held = 0, finished_at = ?, reason = ?, lease_until = "
+          "null "
+          "where seq = ?",
+          static_cast<int>(to), now_, reason, row.seq);
+  after_end(row);
+}
+
+// It is done, dead or cancelled.
+void SqliteTransaction::after_end(TaskRow& row) {
+  admit_held(row.group, rows_.queue(row.queue));
+  if (row.has_unique_key) {
+    if (row.unique_for > Millis(0)) {
+      execute(database_,
+              "update handoff_unique set until = ? where queue = ? and task = ? and "
+              "key = (select unique_key from handoff_task where seq = ?)",
+              now_ + row.unique_for, row.queue, row.seq, row.seq);
+    } else {
+      execute(database_,
+              "delete from handoff_unique where queue = ? and task = ? and "
+              "key = (select unique_key from handoff_task where seq = ?)",
+              row.queue, row.seq, row.seq);
+    }
+  }
+  if ((row.flags & has_dependents) == 0) return;
+  if (row.state == TaskState::done) {
+    free_dependents(row);
+  } else {
+    abandon_dependents(row);
+  }
+}
+
+namespace {
+std::vector<std::int64_t> dependents_of(Database& database, std::int64_t seq) {
+  std::vector<std::int64_t> all;
+  Query query(database, "select after from handoff_dependency where before = ?", seq);
+  while (query.next()) all.push_back(query.number(0));
+  return all;
+}
+}  // namespace
+
+void SqliteTransaction::free_dependents(const TaskRow& row) {
+  for (const std::int64_t seq : dependents_of(database_, row.seq)) {
+    execute(database_,
+            "update handoff_task set waits_on = waits_on - 1 where seq = ? and state = 1", seq);
+    Time at{};
+    {
+      Query query(database_,
+                  "select at from handoff_task where seq = ? and state = 1 and waits_on <= 0", seq);
+      if (!query.next()) continue;
+      at = query.time(0);
+    }
+    TaskRow freed = row_of(seq).value();
+    if (at > now_) {
+      change(freed, TaskState::scheduled);
+      note_due(at - now_);
+      execute(database_, "update handoff_task set state = 0 where seq = ?", seq);
+      continue;
+    }
+    make_ready(freed, false);
+    change(freed, TaskState::ready);
+    execute(database_,
+            "update handoff_task set state = 2, held = ?, turn = ?, at = ? where seq = ?",
+            int{freed.is_held}, freed.turn, now_, seq);
+  }
+}
+
+// All of them, and theirs: a chain may be of any length.
+void SqliteTransaction::abandon_dependents(const TaskRow& row) {
+  std::vector<std::pair<std::int64_t, std::string>> left;
+  const auto add = [&](const TaskRow& each) {
+    const std::string why =
+        fmt::format("it waits for {}, which is {}", each.id.to_string(), to_string(each.state));
+    for (const std::int64_t seq : dependents_of(database_, each.seq)) left.emplace_back(seq, why);
+  };
+  add(row);
+  while (!left.empty()) {
+    const auto [seq, why] = std::move(left.back());
+    left.pop_back();
+    auto abandoned = row_of(seq);
+    if (!abandoned || abandoned->state != TaskState::waiting) continue;
+    const std::int64_t flags = std::exchange(abandoned->flags, 0);  // Not by recursion.
+    end(*abandoned, TaskState::cancelled, why);
+    if ((flags & has_dependents) != 0) add(*abandoned);
+  }
+}
+
+// For good, with all that belongs to it. It is finished, or its numbers were taken out.
+void SqliteTransaction::forget(const TaskRow& row) {
+  if ((row.flags & has_large_payload) != 0) {
+    execute(database_, "delete from handoff_payload where seq = ?", row.seq);
+  }
+  if ((row.flags & (has_dependents | has_dependencies)) != 0) {
+    execute(database_, "delete from handoff_dependency where before = ?", row.seq);
+    execute(database_, "delete from handoff_dependency where after = ?", row.seq);
+  }
+  execute(database_, "delete from handoff_error where task = ?", row.seq);
+  execute(database_, "delete from handoff_task where seq = ?", row.seq);
+  QueueRow& queue = rows_.queue(row.queue);
+  --queue.count(row.state);
+  queue.is_changed = true;
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite

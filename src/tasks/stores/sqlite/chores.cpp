@@ -1,0 +1,156 @@
+// What time brings: tasks that are due, leases that have ended, tasks that nobody wants to keep.
+#include <algorithm>
+
+#include "tasks/stores/sqlite/transaction.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
+
+namespace {
+// The first column of all rows.
+std::vector<std::int64_t> rows_of(Query& query) {
+  std::vector<std::int64_t> rows;
+  while (query.next()) rows.push_back(query.number(0));
+  return rows;
+}
+
+Chore chore_of(const std::vector<std::int64_t>& rows, int most) {
+  return {.done = static_cast<int>(rows.size()), .has_more = std::ssize(rows) >= most};
+}
+}  // namespace
+
+Chore SqliteTransaction::promote(int most) {
+  Query due(database_,
+            "select seq from handoff_task where state = 0 and at <= ? order by at limit ?", now_,
+            most);
+  const auto rows = rows_of(due);
+  for (const std::int64_t seq : rows) {
+    TaskRow row = row_of(seq).value();
+    change(row, TaskState::ready);
+    make_ready(row, false);
+    execute(database_, "update handoff_task set state = 2, held = ?, turn = ? where seq = ?",
+            int{row.is_held}, row.turn, seq);
+  }
+  return chore_of(rows, most);
+}
+
+Chore SqliteTransaction::reclaim(int most) {
+  Query over(database_,
+             "select seq from handoff_task where state = 3 and lease_until <= ? order by "
+             "lease_until limit ?",
+             since_boot_, most);
+  const auto rows = rows_of(over);
+  for (const std::int64_t seq : rows) {
+    TaskRow row = row_of(seq).value();
+    reclaim_row(row);
+  }
+  return chore_of(rows, most);
+}
+
+Chore SqliteTransaction::reclaim_process(std::int64_t process, int most) {
+  Query left(database_, "select seq from handoff_task where state = 3 and process = ? limit ?",
+             process, most);
+  const auto rows = rows_of(left);
+  for (const std::int64_t seq : rows) {
+    TaskRow row = row_of(seq).value();
+    reclaim_row(row);
+  }
+  return chore_of(rows, most);
+}
+
+Chore SqliteTransaction::expire(int most) {
+  Query late(database_,
+             "select seq from handoff_task where expires_at is not null and state <= 2 and "
+             "expires_at <= ? "
+             "order by expires_at limit ?",
+             now_, most);
+  const auto rows = rows_of(late);
+  for (const std::int64_t seq : rows) {
+    TaskRow row = row_of(seq).value();
+    // One that is tried again was started in time.
+    if (row.attempt > 0) {
+      execute(database_, "update handoff_task set expires_at = null where seq = ?", seq);
+    } else {
+      end(row, TaskState::cancelled, "it was not started in time");
+    }
+  }
+  return chore_of(rows, most);
+}
+
+Chore SqliteTransaction::prune(int most) {
+  Chore chore;
+  std::vector<std::int64_t> queues;
+  {
+    Query query(database_, "select id from handoff_queue where done + dead + cancelled > 0");
+    queues = rows_of(query);
+  }
+  for (const std::int64_t id : queues) {
+    QueueRow& queue = rows_.queue(id);
+    for (const TaskState state : {TaskState::done, TaskState::dead, TaskState::cancelled}) {
+      const int left = most - chore.done;
+      if (left <= 0) return {.done = chore.done, .has_more = true};
+      const Millis kept =
+          state == TaskState::done ? queue.settings->keep_done : queue.settings->keep_dead;
+      const std::int64_t too_many = queue.count(TaskState::done) + queue.count(TaskState::dead) +
+                                    queue.count(TaskState::cancelled) - queue.settings->keep_count;
+      // Of those that are too many, the done ones go first.
+      const std::int64_t surplus = std::clamp<std::int64_t>(too_many, 0, left);
+      std::vector<std::int64_t> rows;
+      {
+        Query old(database_,
+                  "select seq, finished_at from handoff_task where queue = ? and state = ? and "
+                  "state >= 4 "
+                  "order by finished_at limit ?",
+                  id, static_cast<int>(state), left);
+        while (old.next()) {
+          if (old.time(1) > now_ - kept && std::ssize(rows) >= surplus) break;
+          rows.push_back(old.number(0));
+        }
+      }
+      for (const std::int64_t seq : rows) forget(row_of(seq).value());
+      chore.done += static_cast<int>(rows.size());
+    }
+  }
+  return chore;
+}
+
+Chore SqliteTransaction::purge(std::string_view name, TaskState state, int most) {
+  const QueueRow* const queue = rows_.queue(name, false);
+  if (queue == nullptr || state == TaskState::running) return {};
+  Query query(database_, "select seq from handoff_task where queue = ? and state = ? limit ?",
+              queue->id, static_cast<int>(state), most);
+  const auto rows = rows_of(query);
+  for (const std::int64_t seq : rows) {
+    TaskRow row = row_of(seq).value();
+    // As if it had been cancelled: others may wait for it.
+    if (!is_finished(row.state)) end(row, TaskState::cancelled, "the queue was purged");
+    forget(row);
+  }
+  return chore_of(rows, most);
+}
+
+std::optional<Millis> SqliteTransaction::next_due() {
+  std::optional<Millis> next;
+  const auto consider = [&](Millis in) {
+    const Millis wait = std::max(in, Millis(0));
+    next = next ? std::min(*next, wait) : wait;
+  };
+  {
+    Query due(database_, "select at from handoff_task where state = 0 order by at limit 1");
+    if (due.next()) consider(due.time(0) - now_);
+  }
+  {
+    Query lease(database_,
+                "select lease_until from handoff_task where state = 3 and lease_until is not null "
+                "order by lease_until limit 1");
+    if (lease.next()) consider(Millis(lease.number(0)) - since_boot_);
+  }
+  {
+    Query late(database_,
+               "select expires_at from handoff_task where expires_at is not null and state <= 2 "
+               "order by expires_at limit 1");
+    if (late.next()) consider(late.time(0) - now_);
+  }
+  return next;
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite

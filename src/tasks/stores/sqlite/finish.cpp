@@ -1,0 +1,201 @@
+// What becomes of a task after an attempt. Only who holds its lease has a say.
+#include <fmt/format.h>
+
+#include "tasks/entropy.hpp"
+#include "tasks/stores/sqlite/transaction.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
+
+namespace {
+
+constexpr int most_crashes = 3;
+constexpr std::int64_t most_errors = 20;  // Of a task, that are kept.
+
+// Whether who holds that lease may change the task; if not, why.
+Recorded standing(const std::optional<TaskRow>& row, const TaskId& id, const Lease& lease) {
+  if (!row || row->id != id || row->lease != lease.token || lease.token == 0)
+    return Recorded::stale;
+  if (row->state == TaskState::running) return Recorded::yes;
+  return row->state == TaskState::cancelled ? Recorded::cancelled : Recorded::again;
+}
+
+}  // namespace
+
+std::vector<Recorded> SqliteTransaction::finish(std::span<const Outcome> outcomes) {
+  std::vector<Recorded> recorded;
+  recorded.reserve(outcomes.size());
+  for (const Outcome& each : outcomes) recorded.push_back(finish_one(each));
+  return recorded;
+}
+
+Recorded SqliteTransaction::finish_one(const Outcome& outcome) {
+  auto row = row_of(outcome.lease.row);
+  if (const auto allowed = standing(row, outcome.id, outcome.lease); allowed != Recorded::yes) {
+    return allowed;
+  }
+  switch (outcome.kind) {
+    case Outcome::Kind::done:
+      change(*row, TaskState::done);
+      execute(database_,
+              "update handoff_task set state = 4, finished_at = ?, result = ?, lease_until = null, "
+              "progress = 1 "
+              "where seq = ? and state = 3 and lease = ?",
+              now_, std::string_view(outcome.text), row->seq, outcome.lease.token);
+      after_end(*row);
+      break;
+    case Outcome::Kind::failed:
+    case Outcome::Kind::failed_for_good: fail(*row, outcome); break;
+    case Outcome::Kind::deferred:
+      change(*row, TaskState::scheduled);
+      note_due(outcome.later.value_or(Millis(0)));
+      execute(database_,
+              "update handoff_task set state = 0, at = ?, attempt = attempt - 1, lease_until = "
+              "null, note = ? where seq = ?",
+              now_ + outcome.later.value_or(Millis(0)), if_any(outcome.text), row->seq);
+      admit_held(row->group, rows_.queue(row->queue));
+      break;
+    case Outcome::Kind::released:
+      change(*row, TaskState::ready);
+      make_ready(*row, true);
+      execute(database_,
+              "update handoff_task set state = 2, held = ?, attempt = attempt - 1, lease_until = "
+              "null where seq = ?",
+              int{row->is_held}, row->seq);
+      admit_held(row->group, rows_.queue(row->queue));
+      break;
+    case Outcome::Kind::cancelled:
+      end(*row, TaskState::cancelled,
+          outcome.text.empty() ? std::string_view("its handler cancelled it") : outcome.text);
+      break;
+  }
+  return Recorded::yes;
+}
+
+void SqliteTransaction::fail(TaskRow& row, const Outcome& outcome) {
+  note_error(row, outcome.text);
+  const bool is_over =
+      outcome.kind == Outcome::Kind::failed_for_good || row.attempt >= row.max_attempts;
+  if (is_over) return end(row, TaskState::dead, outcome.text);
+  const auto& policy = rows_.queue(row.queue).settings->retry;
+  const Millis later = outcome.later ? *outcome.later : policy.delay(row.attempt, random_bits());
+  change(row, TaskState::scheduled);
+  note_due(later);
+  execute(database_, "update handoff_task set state = 0, at = ?, lease_until = null where seq = ?",
+          now_ + later, row.seq);
+  admit_held(row.group, rows_.queue(row.queue));
+}
+
+void SqliteTransaction::note_error(const TaskRow& row, std::string_view message) {
+  std::int64_t number = 1;
+  {
+    Query last(database_, "select max(number) from handoff_error where task = ?", row.seq);
+    if (last.next() && !last.is_null(0)) number = last.number(0) + 1;
+  }
+  execute(database_, "insert into handoff_error values(?, ?, ?, ?, ?)", row.seq, number,
+          row.attempt, now_, message);
+  if (number > most_errors) {
+    execute(database_, "delete from handoff_error where task = ? and number <= ?", row.seq,
+            number - most_errors);
+  }
+}
+
+std::vector<Recorded> SqliteTransaction::extend(std::span<const Extension> extensions) {
+  std::vector<Recorded> recorded;
+  recorded.reserve(extensions.size());
+  for (const Extension& each : extensions) {
+    const auto row = row_of(each.lease.row);
+    Recorded result = standing(row, each.id, each.lease);
+    if (result == Recorded::again) result = Recorded::stale;  // It is over.
+    recorded.push_back(result);
+    if (result != Recorded::yes) continue;
+    const Millis lease_for =
+        each.lease_for > Millis(0) ? each.lease_for : rows_.queue(row->queue).settings->lease_for;
+    execute(database_,
+            "update handoff_task set lease_until = ?, progress = coalesce(?, progress), note = "
+            "coalesce(?, note) "
+            "where seq = ?",
+            since_boot_ + lease_for, each.progress, if_any(each.note), row->seq);
+    if (each.progress || !each.note.empty()) changes_.states.emplace_back(each.id, row->state);
+  }
+  return recorded;
+}
+
+// -- What somebody else wants of it ---------------------------------------------------------------
+
+namespace {
+std::unexpected<TaskError> not_there(const TaskId& id) {
+  return std::unexpected(TaskError{.code = TaskError::Code::not_found,
+                                   .message = fmt::format("there is no task {}", id.to_string()),
+                                   .field = "id"});
+}
+}  // namespace
+
+std::expected<TaskState, TaskError> SqliteTransaction::cancel(const TaskId& id,
+                                                              std::string_view reason) {
+  auto row = row_of(id);
+  if (!row) return not_there(id);
+  if (is_finished(row->state)) {
+    return std::unexpected(TaskError{.code = TaskError::Code::conflict,
+                                     .message = fmt::format("task {} is {} and cannot be cancelled",
+                                                            id.to_string(), to_string(row->state)),
+                                     .field = "id"});
+  }
+  const TaskState before = row->state;
+  end(*row, TaskState::cancelled,
+      reason.empty() ? std::string_view("somebody cancelled it") : reason);
+  return before;
+}
+
+std::expected<TaskState, TaskError> SqliteTransaction::replay(const TaskId& id) {
+  auto row = row_of(id);
+  if (!row) return not_there(id);
+  if (!is_finished(row->state)) {
+    return std::unexpected(
+        TaskError{.code = TaskError::Code::conflict,
+                  .message = fmt::format("task {} is {}: only what is finished can be run again",
+                                         id.to_string(), to_string(row->state)),
+                  .field = "id"});
+  }
+  const TaskState before = row->state;
+  if (row->group != 0) {
+    // The group may have been forgotten since.
+    std::string name;
+    Query there(database_, "select 1 from handoff_group where id = ?", row->group);
+    if (!there.next()) {
+      row->group = 0;
+      execute(database_, "update handoff_task set grp = null where seq = ?", row->seq);
+    }
+  }
+  change(*row, TaskState::ready);
+  make_ready(*row, false);
+  execute(database_,
+          "update handoff_task set state = 2, held = ?, turn = ?, at = ?, attempt = 0, crashes = "
+          "0, finished_at = null, "
+          "reason = null, result = null, progress = null, note = null, lease = null, expires_at = "
+          "null where seq = ?",
+          int{row->is_held}, row->turn, now_, row->seq);
+  return before;
+}
+
+// -- What is left of those that are gone ----------------------------------------------------------
+
+void SqliteTransaction::reclaim_row(TaskRow& row) {
+  if (row.crashes + 1 >= most_crashes) {
+    const std::string why =
+        fmt::format("its worker was gone before it was done, {} times", row.crashes + 1);
+    note_error(row, why);
+    execute(database_, "update handoff_task set crashes = crashes + 1, lease = null where seq = ?",
+            row.seq);
+    return end(row, TaskState::dead, why);
+  }
+  change(row, TaskState::ready);
+  make_ready(row, true);
+  execute(database_,
+          "update handoff_task set state = 2, held = ?, attempt = attempt - 1, crashes = crashes + "
+          "1, lease = null, "
+          "lease_until = null where seq = ?",
+          int{row.is_held}, row.seq);
+  admit_held(row.group, rows_.queue(row.queue));
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite

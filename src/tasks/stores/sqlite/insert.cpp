@@ -1,0 +1,182 @@
+// How tasks come into the store.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "tasks/stores/sqlite/transaction.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
+
+namespace {
+TaskError error_at(std::size_t index, std::size_t of, TaskError::Code code, std::string_view field,
+                   std::string message) {
+  std::string name(field);
+  if (of > 1)
+    name = field.empty() ? fmt::format("[{}]", index) : fmt::format("[{}].{}", index, field);
+  return {.code = code, .message = std::move(message), .field = std::move(name)};
+}
+}  // namespace
+
+std::expected<std::vector<Enqueued>, TaskError> SqliteTransaction::insert(
+    std::span<const NewTask> tasks) {
+  // First all that may be wrong: what follows cannot be refused.
+  if (auto error = check_after(tasks)) return std::unexpected(std::move(*error));
+  if (auto error = check_room(tasks)) return std::unexpected(std::move(*error));
+  std::vector<Enqueued> inserted;
+  inserted.reserve(tasks.size());
+  for (const NewTask& task : tasks) {
+    auto duplicate = find_duplicate(task);
+    inserted.push_back(duplicate ? *duplicate : insert_one(task));
+  }
+  return inserted;
+}
+
+std::optional<Enqueued> SqliteTransaction::find_duplicate(const NewTask& task) {
+  const auto found = [](const Query& query) {
+    return Enqueued{
+        .id = query.id(0), .state = static_cast<TaskState>(query.number(1)), .is_duplicate = true};
+  };
+  if (task.id) {
+    Query same(database_, "select id, state from handoff_task where id = ?", *task.id);
+    if (same.next()) return found(same);
+  }
+  if (!task.unique_key.empty()) {
+    const QueueRow* const queue = rows_.queue(task.queue, false);
+    if (queue == nullptr) return std::nullopt;
+    Query same(database_,
+               "select t.id, t.state from handoff_unique u join handoff_task t on t.seq = u.task "
+               "where u.queue = ? and u.key = ? and (u.until is null or u.until > ?)",
+               queue->id, task.unique_key, now_);
+    if (same.next()) return found(same);
+  }
+  return std::nullopt;
+}
+
+std::optional<TaskError> SqliteTransaction::check_room(std::span<const NewTask> tasks) {
+  struct Wanted {
+    std::int64_t count = 0;
+    std::int64_t bytes = 0;
+  };
+  std::map<std::string_view, Wanted> wanted;
+  // A second look, if there is no room: what is there already needs none.
+  for (const bool looks_closer : {false, true}) {
+    wanted.clear();
+    std::optional<TaskError> error;
+    for (std::size_t i = 0; i < tasks.size() && !error; ++i) {
+      const NewTask& task = tasks[i];
+      if (looks_closer && find_duplicate(task)) continue;
+      Wanted& all = wanted[task.queue];
+      ++all.count;
+      all.bytes += static_cast<std::int64_t>(task.payload.size());
+      const QueueRow& queue = *rows_.queue(task.queue, true);
+      if (queue.unfinished() + all.count > queue.settings->capacity) {
+        error = error_at(i, tasks.size(), TaskError::Code::full, "queue",
+                         fmt::format("queue \"{}\" holds {} of {} tasks", queue.name,
+                                     queue.unfinished(), queue.settings->capacity));
+      } else if (queue.bytes + all.bytes > queue.settings->capacity_bytes) {
+        error = error_at(i, tasks.size(), TaskError::Code::full, "queue",
+                         fmt::format("queue \"{}\" holds {} of {} bytes", queue.name, queue.bytes,
+                                     queue.settings->capacity_bytes));
+      }
+    }
+    if (!error || looks_closer) return error;
+  }
+  return std::nullopt;
+}
+
+// Those it waits for must be there, and may still be done.
+std::optional<TaskError> SqliteTransaction::check_after(std::span<const NewTask> tasks) {
+  std::set<TaskId> before;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    for (std::size_t k = 0; k < tasks[i].after.size(); ++k) {
+      const TaskId& id = tasks[i].after[k];
+      if (before.contains(id)) continue;
+      const auto row = row_of(id);
+      const std::string field = fmt::format("after[{}]", k);
+      if (!row) {
+        return error_at(
+            i, tasks.size(), TaskError::Code::not_found, field,
+            fmt::format("{} names a task that is not there: {}", field, id.to_string()));
+      }
+      if (row->state == TaskState::dead || row->state == TaskState::cancelled) {
+        return error_at(i, tasks.size(), TaskError::Code::conflict, field,
+                        fmt::format("{} names a task that will not be done: {} is {}", field,
+                                    id.to_string(), to_string(row->state)));
+      }
+    }
+    if (tasks[i].id) before.insert(*tasks[i].id);
+  }
+  return std::nullopt;
+}
+
+Enqueued SqliteTransaction::insert_one(const NewTask& task) {
+  QueueRow& queue = *rows_.queue(task.queue, true);
+  const Time at = task.run_at ? *task.run_at : now_ + task.delay;
+  TaskRow row{.id = task.id ? *task.id : TaskId::make(now_),
+              .queue = queue.id,
+              .group = task.group.empty() ? 0 : rows_.group(queue, task.group).id,
+              .size = static_cast<std::int64_t>(task.payload.size())};
+  const bool is_large = task.payload.size() > most_inline;
+  if (is_large) row.flags |= has_large_payload;
+
+  int waits_on = 0;
+  for (const TaskId& id : std::set(task.after.begin(), task.after.end())) {
+    if (row_of(id)->state != TaskState::done) ++waits_on;
+  }
+  if (!task.after.empty()) row.flags |= has_dependencies;
+  if (waits_on > 0) {
+    row.state = TaskState::waiting;
+  } else if (at > now_) {
+    row.state = TaskState::scheduled;
+    note_due(at - now_);
+  } else {
+    row.state = TaskState::ready;
+    make_ready(row, false);
+  }
+  if (task.expires_in > Millis(0)) note_due(task.expires_in);
+
+  using Number = std::optional<std::int64_t>;
+  const auto if_positive = [](Millis time) {
+    return time > Millis(0) ? Number(time.count()) : Number();
+  };
+  execute(
+      database_,
+      "insert into handoff_task(id, queue, kind, state, held, priority, turn, at, max_attempts, "
+      "created_at, "
+      "timeout, expires_at, grp, unique_key, unique_for, waits_on, flags, size, payload, trace) "
+      "values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      row.id, row.queue, std::string_view(task.kind), static_cast<int>(row.state), int{row.is_held},
+      task.priority, row.turn, at,
+      task.max_attempts > 0 ? task.max_attempts : queue.settings->max_attempts, now_,
+      if_positive(task.timeout),
+      task.expires_in > Millis(0) ? Number((now_ + task.expires_in).time_since_epoch().count())
+                                  : Number(),
+      row.group == 0 ? Number() : Number(row.group), if_any(task.unique_key),
+      if_positive(task.unique_for), waits_on, row.flags, row.size,
+      is_large ? std::nullopt : std::optional(std::string_view(task.payload)), if_any(task.trace));
+  row.seq = database_.last_row();
+  count_in(row);
+
+  if (is_large) {
+    execute(database_, "insert into handoff_payload values(?, ?)", row.seq,
+            std::string_view(task.payload));
+  }
+  if (!task.unique_key.empty()) {
+    execute(database_, "insert or replace into handoff_unique values(?, ?, ?, null)", row.queue,
+            std::string_view(task.unique_key), row.seq);
+  }
+  insert_dependencies(row.seq, task);
+  return {.id = row.id, .state = row.state, .is_duplicate = false};
+}
+
+void SqliteTransaction::insert_dependencies(std::int64_t seq, const NewTask& task) {
+  for (const TaskId& id : task.after) {
+    const std::int64_t before = row_of(id)->seq;
+    execute(database_, "insert or ignore into handoff_dependency values(?, ?)", before, seq);
+    execute(database_, "update handoff_task set flags = flags | 1 where seq = ?", before);
+  }
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite

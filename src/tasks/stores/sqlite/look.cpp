@@ -1,0 +1,173 @@
+// What can be seen of tasks and queues.
+#include <fmt/format.h>
+
+#include "tasks/stores/sqlite/transaction.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
+
+namespace {
+#define TASK_COLUMNS                                                                              \
+  "select t.seq, t.id, t.queue, t.kind, coalesce(t.payload, (select data from handoff_payload p " \
+  "where "                                                                                        \
+  "p.seq = t.seq)), t.state, t.priority, t.attempt, t.max_attempts, t.crashes, t.timeout, "       \
+  "t.created_at, "                                                                                \
+  "t.at, t.started_at, t.finished_at, t.progress, t.note, t.result, t.reason, t.worker, t.grp, "  \
+  "t.unique_key, t.trace, t.flags from handoff_task t "
+}  // namespace
+
+Task SqliteTransaction::read_task(const Query& query) {
+  Task task{.id = query.id(1),
+            .queue = rows_.queue(query.number(2)).name,
+            .kind = std::string(query.text(3)),
+            .payload = std::string(query.text(4)),
+            .state = static_cast<TaskState>(query.number(5)),
+            .priority = static_cast<int>(query.number(6)),
+            .attempt = static_cast<int>(query.number(7)),
+            .max_attempts = static_cast<int>(query.number(8)),
+            .crashes = static_cast<int>(query.number(9)),
+            .timeout = Millis(query.number(10)),
+            .created_at = query.time(11),
+            .run_at = query.time(12),
+            .started_at = query.time_if_any(13),
+            .finished_at = query.time_if_any(14),
+            .progress = query.real(15),
+            .note = std::string(query.text(16)),
+            .result = std::nullopt,
+            .reason = std::string(query.text(18)),
+            .errors = {},
+            .worker = std::string(query.text(19)),
+            .group = {},
+            .unique_key = std::string(query.text(21)),
+            .trace = std::string(query.text(22)),
+            .after = {}};
+  if (!query.is_null(17)) task.result = query.text(17);
+  if (!query.is_null(20)) {
+    Query group(database_, "select name from handoff_group where id = ?", query.number(20));
+    if (group.next()) task.group = group.text(0);
+  }
+  return task;
+}
+
+std::optional<Task> SqliteTransaction::get(const TaskId& id) {
+  Query query(database_, TASK_COLUMNS "where t.id = ?", id);
+  if (!query.next()) return std::nullopt;
+  Task task = read_task(query);
+  const std::int64_t seq = query.number(0);
+  Query errors(database_,
+               "select attempt, at, message from handoff_error where task = ? order by number",
+               seq);
+  while (errors.next()) {
+    task.errors.push_back({.attempt = static_cast<int>(errors.number(0)),
+                           .at = errors.time(1),
+                           .message = std::string(errors.text(2))});
+  }
+  if ((query.number(23) & has_dependencies) != 0) {
+    Query before(database_,
+                 "select b.id from handoff_dependency d join handoff_task b on b.seq = d.before "
+                 "where d.after = ? order by d.before",
+                 seq);
+    while (before.next()) task.after.push_back(before.id(0));
+  }
+  return task;
+}
+
+// By the rows' numbers, newest first: a page costs as much as it has to skip.
+TaskPage SqliteTransaction::list(const TaskFilter& filter) {
+  TaskPage page;
+  std::optional<std::int64_t> queue;
+  if (!filter.queue.empty()) {
+    const QueueRow* const row = rows_.queue(filter.queue, false);
+    if (row == nullptr) return page;
+    queue = row->id;
+  }
+  std::optional<std::int64_t> state;
+  if (filter.state) state = static_cast<std::int64_t>(*filter.state);
+  Query query(database_,
+              TASK_COLUMNS
+              "where (?1 is null or t.seq < ?1) and (?2 is null or t.queue = ?2) and (?3 is null "
+              "or t.state = ?3) "
+              "and (?4 is null or t.kind = ?4) "
+              "and (?5 is null or t.grp in (select id from handoff_group where name = ?5)) "
+              "order by t.seq desc limit ?6",
+              filter.before, queue, state, if_any(filter.kind), if_any(filter.group), filter.limit);
+  std::int64_t last = 0;
+  while (query.next()) {
+    page.tasks.push_back(read_task(query));
+    last = query.number(0);
+  }
+  if (std::ssize(page.tasks) == filter.limit) page.next = last;
+  return page;
+}
+
+QueueLook SqliteTransaction::look_of(QueueRow& row) {
+  QueueLook look{.name = row.name,
+                 .settings = *row.settings,
+                 .is_paused = row.is_paused,
+                 .counts = row.counts,
+                 .bytes = row.bytes,
+                 .oldest_ready = std::nullopt};
+  Query oldest(database_,
+               "select at from handoff_task where queue = ? and state = 2 and held = 0 "
+               "order by priority desc, turn limit 1",
+               row.id);
+  if (oldest.next()) look.oldest_ready = oldest.time(0);
+  return look;
+}
+
+QueueLook SqliteTransaction::look(std::string_view name) {
+  QueueRow* const row = rows_.queue(name, false);
+  if (row == nullptr) {
+    QueueLook look;
+    look.name = name;
+    return look;
+  }
+  return look_of(*row);
+}
+
+std::vector<QueueLook> SqliteTransaction::look_at_all() {
+  std::vector<std::int64_t> ids;
+  {
+    Query query(database_, "select id from handoff_queue order by name");
+    while (query.next()) ids.push_back(query.number(0));
+  }
+  std::vector<QueueLook> looks;
+  for (const std::int64_t id : ids) looks.push_back(look_of(rows_.queue(id)));
+  return looks;
+}
+
+void SqliteTransaction::configure(std::string_view name, const QueueSettings& settings) {
+  QueueRow& queue = *rows_.queue(name, true);
+  const int limit_before = queue.settings->group_concurrency;
+  ++queue.version;
+  queue.is_changed = true;
+  SettingsCache::store(database_, queue, settings);
+  rows_.renew_settings(queue);
+  changes_.ready[queue.name] += static_cast<int>(queue.count(TaskState::ready));
+  ++changes_.room[queue.name];
+  if (settings.group_concurrency == limit_before) return;
+  // Whatever was held back by the old limit.
+  std::vector<std::int64_t> groups;
+  {
+    Query query(database_, "select id from handoff_group where queue = ?", queue.id);
+    while (query.next()) groups.push_back(query.number(0));
+  }
+  for (const std::int64_t id : groups) {
+    if (settings.group_concurrency > 0) {
+      admit_held(id, queue);
+      continue;
+    }
+    GroupRow& group = rows_.group(id);
+    group.open += execute(
+        database_, "update handoff_task set held = 0 where grp = ? and state = 2 and held = 1", id);
+    group.is_changed = true;
+  }
+}
+
+void SqliteTransaction::pause(std::string_view name, bool is_paused) {
+  QueueRow& queue = *rows_.queue(name, true);
+  queue.is_paused = is_paused;
+  queue.is_changed = true;
+  if (!is_paused) changes_.ready[queue.name] += static_cast<int>(queue.count(TaskState::ready));
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite

@@ -1,0 +1,55 @@
+// Tasks in an SQLite file, or in memory.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "handoff/mutex.hpp"
+#include "tasks/clock.hpp"
+#include "tasks/process_lock.hpp"
+#include "tasks/store.hpp"
+#include "tasks/stores/sqlite/database.hpp"
+#include "tasks/stores/sqlite/rows.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
+
+struct SqliteOptions {
+  std::string path;  // Empty: in memory.
+  bool is_fast =
+      false;  // Not synced with each commit: what the machine's last second held may be lost if its power fails.
+  const TaskClock* clock = &TaskClock::real();
+};
+
+class SqliteStore final : public Store {
+ public:
+  // Takes back what processes that are gone had claimed. Throws Failure.
+  explicit SqliteStore(SqliteOptions options);
+  ~SqliteStore() override;
+
+  Changes transact(const std::function<void(Transaction&)>& work) override;
+  void read(const std::function<void(Transaction&)>& work) override;
+
+ private:
+  void prepare();
+  void begin_after_boot();
+  void reclaim_from_the_dead();
+
+  const SqliteOptions options_;
+  std::unique_ptr<ProcessLock> process_;
+  Mutex writing_{{.name = "the store's writer"}};
+  Database writer_;
+  SettingsCache settings_;
+
+  Mutex reading_{{.name = "the store's readers"}};
+  struct Reader;
+  // Guarded by reading_: those nobody uses now.
+  std::vector<std::unique_ptr<Reader>> readers_;
+};
+
+// In a transaction of the user's, on a connection of the user's. Throws Failure.
+std::expected<Enqueued, TaskError> insert_in(sqlite3* connection, const NewTask& task,
+                                             const TaskClock& clock);
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite

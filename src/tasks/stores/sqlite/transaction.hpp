@@ -1,0 +1,133 @@
+// A transaction on an SQLite file.
+//
+// A task changes its state in one place, change(): it keeps the numbers of its queue and group, and says what others wait for. See docs/design/0007-durable-tasks.md
+// for turns, held tasks and leases.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tasks/clock.hpp"
+#include "tasks/store.hpp"
+#include "tasks/stores/sqlite/database.hpp"
+#include "tasks/stores/sqlite/rows.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
+
+// What is known of a task's row by who changes it.
+struct TaskRow {
+  std::int64_t seq = 0;
+  TaskId id;
+  std::int64_t queue = 0;
+  TaskState state = TaskState::ready;
+  bool is_held = false;
+  std::int64_t turn = 0;
+  std::int64_t group = 0;  // 0: none.
+  std::int64_t size = 0;
+  std::int64_t flags = 0;
+  int attempt = 0;
+  int max_attempts = 0;
+  int crashes = 0;
+  std::int64_t lease = 0;
+  std::int64_t process = 0;
+  bool has_unique_key = false;
+  Millis unique_for{};
+};
+
+// Bits of handoff_task.flags.
+inline constexpr std::int64_t has_dependents = 1;  // Others wait for it.
+inline constexpr std::int64_t has_dependencies = 2;
+inline constexpr std::int64_t has_large_payload = 4;
+
+// Payloads above that are in a table of their own.
+inline constexpr std::size_t most_inline = 2048;
+
+class SqliteTransaction final : public Transaction {
+ public:
+  SqliteTransaction(Database& database, SettingsCache& settings, const TaskClock& clock,
+                    std::int64_t process)
+      : database_(database),
+        rows_(database, settings),
+        now_(clock.now()),
+        since_boot_(clock.since_boot()),
+        process_(process) {}
+
+  Time now() const override { return now_; }
+  Changes& changes() override { return changes_; }
+  // Before the commit.
+  void flush() { rows_.flush(); }
+
+  std::expected<std::vector<Enqueued>, TaskError> insert(std::span<const NewTask> tasks) override;
+  ClaimResult claim(const ClaimRequest& request) override;
+  std::vector<Recorded> finish(std::span<const Outcome> outcomes) override;
+  std::vector<Recorded> extend(std::span<const Extension> extensions) override;
+  std::expected<TaskState, TaskError> cancel(const TaskId& id, std::string_view reason) override;
+  std::expected<TaskState, TaskError> replay(const TaskId& id) override;
+
+  QueueLook look(std::string_view queue) override;
+  std::vector<QueueLook> look_at_all() override;
+  void configure(std::string_view queue, const QueueSettings& settings) override;
+  void pause(std::string_view queue, bool is_paused) override;
+  Chore purge(std::string_view queue, TaskState state, int most) override;
+
+  std::optional<Task> get(const TaskId& id) override;
+  TaskPage list(const TaskFilter& filter) override;
+
+  Chore promote(int most) override;
+  Chore reclaim(int most) override;
+  Chore reclaim_process(std::int64_t process, int most) override;
+  Chore expire(int most) override;
+  Chore prune(int most) override;
+  std::optional<Millis> next_due() override;
+
+ private:
+  // -- insert.cpp --------------------------------------------------------------------------------
+  std::optional<Enqueued> find_duplicate(const NewTask& task);
+  std::optional<TaskError> check_room(std::span<const NewTask> tasks);
+  std::optional<TaskError> check_after(std::span<const NewTask> tasks);
+  Enqueued insert_one(const NewTask& task);
+  void insert_dependencies(std::int64_t seq, const NewTask& task);
+
+  // -- change.cpp --------------------------------------------------------------------------------
+  std::optional<TaskRow> row_of(const TaskId& id);
+  std::optional<TaskRow> row_of(std::int64_t seq);
+  void note_due(Millis in);
+  void count_in(const TaskRow& row);
+  // Moves the numbers from the state it is in to another, and tells who waits. The row itself is the caller's to write.
+  void change(TaskRow& row, TaskState to);
+  void give_turn(TaskRow& row);
+  void make_ready(TaskRow& row, bool keeps_turn);
+  void leave_ready(TaskRow& row);
+  void admit_held(std::int64_t group, QueueRow& queue);
+  void end(TaskRow& row, TaskState to, std::string_view reason);
+  void after_end(TaskRow& row);
+  void free_dependents(const TaskRow& row);
+  void abandon_dependents(const TaskRow& row);
+  void forget(const TaskRow& row);
+  void reclaim_row(TaskRow& row);
+
+  // -- claim.cpp ---------------------------------------------------------------------------------
+  int allowed(QueueRow& queue, int wanted, std::optional<Millis>& again_in);
+  std::vector<std::int64_t> aged(const QueueRow& queue, int most);
+  std::optional<Claimed> claim_row(QueueRow& queue, const ClaimRequest& request, std::int64_t seq);
+
+  // -- finish.cpp --------------------------------------------------------------------------------
+  Recorded finish_one(const Outcome& outcome);
+  void fail(TaskRow& row, const Outcome& outcome);
+  void note_error(const TaskRow& row, std::string_view message);
+
+  Task read_task(const Query& query);
+  QueueLook look_of(QueueRow& row);
+
+  Database& database_;
+  Rows rows_;
+  const Time now_;
+  const Millis since_boot_;
+  const std::int64_t process_;
+  Changes changes_;
+};
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite
