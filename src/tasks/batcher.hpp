@@ -28,6 +28,8 @@ class Batcher {
   // Returns once it is committed. Throws what `work` throws, or the store; then nothing has happened. If another's call fails, `work` is run once more, in another transaction: so it
   // changes nothing but what the transaction has and what it returns.
   void run(Work work);
+  // Only looks, and waits for nobody.
+  void read(const Work& work) { store_.read(work); }
 
   // How many calls the commits had, on average.
   struct Totals {

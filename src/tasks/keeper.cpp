@@ -194,7 +194,7 @@ void Keeper::work_now() { static_cast<void>(work()); }
 
 std::optional<Millis> Keeper::look() {
   std::optional<Millis> next;
-  batcher_.run([&](Transaction& transaction) {
+  batcher_.read([&](Transaction& transaction) {
     next = transaction.next_due();
     const Millis until_prune = std::max(pruned_at_ + prune_period - transaction.now(), Millis(0));
     const auto looks = transaction.look_at_all();

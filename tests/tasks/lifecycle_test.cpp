@@ -52,7 +52,7 @@ TEST(Lifecycle, HasOneOutcomeForEachEvent) {
 
 TEST(Lifecycle, LeavesAFinishedStateByAReplayOnly) {
   for (const Transition& each : all_transitions()) {
-    if (is_finished(each.from)) EXPECT_EQ(each.what, Happening::replayed) << row_of(each);
+    EXPECT_TRUE(!is_finished(each.from) || each.what == Happening::replayed) << row_of(each);
   }
 }
 

@@ -182,6 +182,7 @@ TEST_F(DurableTasks, TellOfTheirChanges) {
 TEST_F(DurableTasks, CanBePartOfAUsersTransaction) {
   sqlite3* connection = nullptr;
   ASSERT_EQ(sqlite3_open(folder.file("shop.db").c_str(), &connection), SQLITE_OK);
+  sqlite3_busy_timeout(connection, 10'000);  // The store may be writing.
   const auto run = [&](const char* sql) {
     ASSERT_EQ(sqlite3_exec(connection, sql, nullptr, nullptr, nullptr), SQLITE_OK)
         << sqlite3_errmsg(connection);

@@ -95,6 +95,7 @@ class Tasks {
     return enqueue(options);
   }
   // Inside a transaction of yours on the same file: it is there if and when you commit. Workers of this process see it at once, as they see what other processes enqueue.
+  // Begin it with "begin immediate", on a connection with a sqlite3_busy_timeout: others write too.
   std::expected<Enqueued, TaskError> enqueue_in(sqlite3* connection, const NewTask& task) const;
 
   // -- Looking -----------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ void SqliteTransaction::count_in(const TaskRow& row) {
   if (row.group != 0) {
     GroupRow& group = rows_.group(row.group);
     group.is_changed = true;
-    ++group.unfinished;
+    ++group.tasks;
   }
   changes_.states.emplace_back(row.id, row.state);
 }
@@ -78,7 +78,6 @@ void SqliteTransaction::change(TaskRow& row, TaskState to) {
   if (row.group != 0) {
     GroupRow& group = rows_.group(row.group);
     group.is_changed = true;
-    group.unfinished -= finished;
     group.running += running;
   }
   if (finished > 0) ++changes_.room[queue.name];
@@ -243,6 +242,11 @@ void SqliteTransaction::forget(const TaskRow& row) {
   QueueRow& queue = rows_.queue(row.queue);
   --queue.count(row.state);
   queue.is_changed = true;
+  if (row.group != 0) {
+    GroupRow& group = rows_.group(row.group);
+    --group.tasks;
+    group.is_changed = true;
+  }
 }
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite

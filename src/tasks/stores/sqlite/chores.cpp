@@ -98,7 +98,7 @@ Chore SqliteTransaction::prune(int most) {
       {
         Query old(database_,
                   "select seq, finished_at from handoff_task where queue = ? and state = ? and "
-                  "state >= 4 "
+                  "state >= 4 and kept = 0 "
                   "order by finished_at limit ?",
                   id, static_cast<int>(state), left);
         while (old.next()) {

@@ -157,15 +157,6 @@ std::expected<TaskState, TaskError> SqliteTransaction::replay(const TaskId& id) 
                   .field = "id"});
   }
   const TaskState before = row->state;
-  if (row->group != 0) {
-    // The group may have been forgotten since.
-    std::string name;
-    Query there(database_, "select 1 from handoff_group where id = ?", row->group);
-    if (!there.next()) {
-      row->group = 0;
-      execute(database_, "update handoff_task set grp = null where seq = ?", row->seq);
-    }
-  }
   change(*row, TaskState::ready);
   make_ready(*row, false);
   execute(database_,

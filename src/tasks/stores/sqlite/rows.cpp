@@ -48,7 +48,7 @@ GroupRow& Rows::keep_group(const Query& query) {
   GroupRow& row = groups_[query.number(0)];
   row = {.id = query.number(0),
          .name = std::string(query.text(1)),
-         .unfinished = query.number(2),
+         .tasks = query.number(2),
          .running = query.number(3),
          .open = query.number(4),
          .last_turn = query.number(5),
@@ -69,9 +69,9 @@ GroupRow& Rows::group(const QueueRow& queue, std::string_view name) {
 
 GroupRow& Rows::group(std::int64_t id) {
   if (const auto known = groups_.find(id); known != groups_.end()) return known->second;
-  Query query(
-      database_,
-      "select id, name, unfinished, running, open, last_turn from handoff_group where id = ?", id);
+  Query query(database_,
+              "select id, name, tasks, running, open, last_turn from handoff_group where id = ?",
+              id);
   query.next();
   return keep_group(query);
 }
@@ -91,13 +91,13 @@ void Rows::flush() {
   }
   for (auto& [id, row] : groups_) {
     if (!std::exchange(row.is_changed, false)) continue;
-    if (row.unfinished == 0) {  // Nothing is left to be fair to.
+    if (row.tasks == 0) {  // Nobody refers to it any more.
       execute(database_, "delete from handoff_group where id = ?", id);
     } else {
       execute(database_,
-              "update handoff_group set unfinished = ?, running = ?, open = ?, last_turn = ? where "
+              "update handoff_group set tasks = ?, running = ?, open = ?, last_turn = ? where "
               "id = ?",
-              row.unfinished, row.running, row.open, row.last_turn, id);
+              row.tasks, row.running, row.open, row.last_turn, id);
     }
   }
 }

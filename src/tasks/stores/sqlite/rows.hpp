@@ -34,7 +34,7 @@ struct QueueRow {
 struct GroupRow {
   std::int64_t id = 0;
   std::string name;
-  std::int64_t unfinished = 0;
+  std::int64_t tasks = 0;
   std::int64_t running = 0;
   std::int64_t open = 0;
   std::int64_t last_turn = 0;

@@ -63,6 +63,9 @@ create table handoff_task(
   unique_key text,
   unique_for integer,
   waits_on integer not null default 0,       -- So many that are not done.
+  kept integer not null default 0,           -- For so many that are not finished: not pruned before.
+  workflow integer,
+  step text,                                 -- Its name there.
   flags integer not null default 0,
   size integer not null,                     -- Of the payload.
   payload text,                              -- Null if it is in handoff_payload.
@@ -77,8 +80,9 @@ create index handoff_task_ready on handoff_task(queue, priority desc, turn) wher
 create index handoff_task_held on handoff_task(grp, priority desc, turn) where state = 2 and held = 1;
 create index handoff_task_due on handoff_task(at) where state = 0;
 create index handoff_task_running on handoff_task(lease_until) where state = 3;
-create index handoff_task_finished on handoff_task(queue, state, finished_at) where state >= 4;
+create index handoff_task_finished on handoff_task(queue, state, kept, finished_at) where state >= 4;
 create index handoff_task_expiring on handoff_task(expires_at) where expires_at is not null and state <= 2;
+create unique index handoff_task_step on handoff_task(workflow, step) where workflow is not null;
 
 create table handoff_payload(seq integer primary key, data text not null) strict;
 
@@ -95,7 +99,7 @@ create table handoff_group(
   id integer primary key,
   queue integer not null,
   name text not null,
-  unfinished integer not null default 0,
+  tasks integer not null default 0,          -- In any state: it is forgotten with the last.
   running integer not null default 0,
   open integer not null default 0,           -- Ready and not held.
   last_turn integer not null default 0,
@@ -116,6 +120,51 @@ create table handoff_dependency(
   primary key (before, after)
 ) strict, without rowid;
 create index handoff_dependency_after on handoff_dependency(after, before);
+
+create table handoff_workflow(
+  seq integer primary key,
+  id blob not null unique,
+  name text not null,
+  created_at integer not null,
+  finished_at integer,
+  tasks integer not null,                    -- That are there: it is forgotten with the last.
+  unfinished integer not null,
+  dead integer not null default 0,
+  cancelled integer not null default 0
+) strict;
+
+create table handoff_schedule(
+  name text primary key,
+  cron text not null,
+  timezone text not null,
+  missed integer not null,
+  task text not null,                        -- As JSON.
+  is_paused integer not null default 0,
+  anchor integer not null,                   -- When it was made.
+  next_at integer,
+  last_at integer,                           -- When an occurrence was last due,
+  last_task blob,                            -- and the task it made,
+  last_error text                            -- or why it made none.
+) strict;
+create index handoff_schedule_next on handoff_schedule(next_at) where is_paused = 0;
+
+create table handoff_log(
+  task integer not null,
+  number integer not null,                   -- From 1 on.
+  at integer not null,
+  line text not null,
+  primary key (task, number)
+) strict, without rowid;
+
+create table handoff_worker(
+  id integer primary key autoincrement,
+  process integer not null,
+  name text not null,
+  queues text not null,                      -- Names, each with its concurrency: "email=20 image=4".
+  kinds text not null,                       -- Names with a space between.
+  started_at integer not null,
+  seen_at integer not null
+) strict;
 )sql";
 
 constexpr auto migrations = std::to_array<const char*>({first});

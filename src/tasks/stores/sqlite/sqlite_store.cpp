@@ -109,13 +109,15 @@ void SqliteStore::reclaim_from_the_dead() {
 Changes SqliteStore::transact(const std::function<void(Transaction&)>& work) {
   const auto alone = writing_.hold();
   execute(writer_, "begin immediate");
+  const auto changed_before = sqlite3_total_changes64(writer_.raw());
   try {
     SqliteTransaction transaction(writer_, settings_, *options_.clock,
                                   process_ ? process_->number() : 0);
     work(transaction);
     transaction.flush();
     execute(writer_, "commit");
-    if (process_) process_->ring();
+    // Nobody is woken for nothing: two who only look would wake each other for ever.
+    if (process_ && sqlite3_total_changes64(writer_.raw()) != changed_before) process_->ring();
     return std::move(transaction.changes());
   } catch (...) {
     roll_back(writer_);
