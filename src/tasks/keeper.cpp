@@ -216,7 +216,8 @@ std::optional<Millis> Keeper::work() {
     bool has_more = true;
     while (has_more) {
       batcher_.run([&](Transaction& transaction) {
-        has_more = transaction.promote(chores_at_once).has_more;
+        has_more = transaction.fire(chores_at_once).has_more;
+        has_more |= transaction.promote(chores_at_once).has_more;
         has_more |= transaction.reclaim(chores_at_once).has_more;
         has_more |= transaction.expire(chores_at_once).has_more;
         if (pruned_at_ + prune_period <= transaction.now()) {

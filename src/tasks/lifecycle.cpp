@@ -11,17 +11,19 @@ using enum TaskState;
 using H = Happening;
 
 constexpr auto transitions = std::to_array<Transition>({
-    {scheduled, H::due, ready},         {scheduled, H::cancelled, cancelled},
-    {scheduled, H::expired, cancelled}, {waiting, H::freed, ready},
-    {waiting, H::abandoned, cancelled}, {waiting, H::cancelled, cancelled},
-    {waiting, H::expired, cancelled},   {ready, H::claimed, running},
-    {ready, H::cancelled, cancelled},   {ready, H::expired, cancelled},
-    {running, H::succeeded, done},      {running, H::failed, scheduled},
-    {running, H::exhausted, dead},      {running, H::failed_for_good, dead},
-    {running, H::deferred, scheduled},  {running, H::released, ready},
-    {running, H::crashed, ready},       {running, H::quarantined, dead},
-    {running, H::cancelled, cancelled}, {done, H::replayed, ready},
-    {dead, H::replayed, ready},         {cancelled, H::replayed, ready},
+    {scheduled, H::due, ready},           {scheduled, H::cancelled, cancelled},
+    {scheduled, H::expired, cancelled},   {waiting, H::freed, ready},
+    {waiting, H::freed_early, scheduled}, {waiting, H::abandoned, cancelled},
+    {waiting, H::cancelled, cancelled},   {waiting, H::expired, cancelled},
+    {ready, H::claimed, running},         {ready, H::cancelled, cancelled},
+    {ready, H::expired, cancelled},       {running, H::succeeded, done},
+    {running, H::failed, scheduled},      {running, H::exhausted, dead},
+    {running, H::failed_for_good, dead},  {running, H::deferred, scheduled},
+    {running, H::released, ready},        {running, H::crashed, ready},
+    {running, H::quarantined, dead},      {running, H::cancelled, cancelled},
+    {done, H::replayed, ready},           {dead, H::replayed, ready},
+    {cancelled, H::replayed, ready},      {done, H::revived, waiting},
+    {dead, H::revived, waiting},          {cancelled, H::revived, waiting},
 });
 
 constexpr std::array<std::string_view, task_states> state_names = {
@@ -30,7 +32,8 @@ constexpr std::array<std::string_view, task_states> state_names = {
 constexpr std::array<std::string_view, happenings> happening_names = {
     "due",         "freed",           "claimed",  "succeeded", "failed",
     "exhausted",   "failed for good", "deferred", "released",  "crashed",
-    "quarantined", "cancelled",       "expired",  "abandoned", "replayed"};
+    "quarantined", "cancelled",       "expired",  "abandoned", "replayed",
+    "revived",     "freed early"};
 
 }  // namespace
 
@@ -41,6 +44,20 @@ std::optional<TaskState> after(TaskState from, Happening what) {
       transitions, [&](const Transition& each) { return each.from == from && each.what == what; });
   if (found == transitions.end()) return std::nullopt;
   return found->to;
+}
+
+namespace {
+constexpr auto legal = [] {
+  std::array<std::array<bool, task_states>, task_states> table{};
+  for (const Transition& each : transitions) {
+    table[static_cast<std::size_t>(each.from)][static_cast<std::size_t>(each.to)] = true;
+  }
+  return table;
+}();
+}  // namespace
+
+bool is_legal(TaskState from, TaskState to) {
+  return legal[static_cast<std::size_t>(from)][static_cast<std::size_t>(to)];
 }
 
 std::string_view to_string(Happening what) {

@@ -25,8 +25,10 @@ enum class Happening : std::uint8_t {
   expired,          // It was not started in time.
   abandoned,        // One it waited for will never be done.
   replayed,         // Somebody wants it run again.
+  revived,          // The same, and it waits for others that are run again.
+  freed_early,      // The last of those it waited for is done, and its own time is ahead.
 };
-inline constexpr std::size_t happenings = 15;
+inline constexpr std::size_t happenings = 17;
 
 struct Transition {
   TaskState from;
@@ -37,6 +39,8 @@ struct Transition {
 std::span<const Transition> all_transitions();
 // Nothing if that cannot happen to a task in that state.
 std::optional<TaskState> after(TaskState from, Happening what);
+// Whether anything brings a task from the one to the other.
+bool is_legal(TaskState from, TaskState to);
 std::string_view to_string(Happening what);
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

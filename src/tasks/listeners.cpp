@@ -82,6 +82,10 @@ void Listeners::tell(const Changes& changes) {
         for (auto each = first; each != last; ++each) each->second->told.set();
       }
     }
+    for (const auto& [workflow, state] : changes.workflows) {
+      const auto [first, last] = for_end_.equal_range(workflow);
+      for (auto each = first; each != last; ++each) each->second->told.set();
+    }
     hook = hook_;
   }
   if (!hook) return;

@@ -18,8 +18,11 @@
 #include <vector>
 
 #include "handoff/tasks/error.hpp"
+#include "handoff/tasks/explain.hpp"
 #include "handoff/tasks/queue.hpp"
+#include "handoff/tasks/schedule.hpp"
 #include "handoff/tasks/task.hpp"
+#include "handoff/tasks/workflow.hpp"
 #include "tasks/lifecycle.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
@@ -89,10 +92,37 @@ struct Extension {
 
 // What a transaction has done that others wait for. Told once it is committed.
 struct Changes {
-  std::map<std::string, int, std::less<>> ready;     // Tasks that were made ready, by queue.
-  std::map<std::string, int, std::less<>> room;      // Queues that have more room.
-  std::vector<std::pair<TaskId, TaskState>> states;  // Of tasks, in order.
+  std::map<std::string, int, std::less<>> ready;            // Tasks that were made ready, by queue.
+  std::map<std::string, int, std::less<>> room;             // Queues that have more room.
+  std::vector<std::pair<TaskId, TaskState>> states;         // Of tasks, in order.
+  std::vector<std::pair<WorkflowId, TaskState>> workflows;  // That have ended.
   std::optional<Millis> due_in;  // In how long the first thing is due that was not before.
+};
+
+// Its steps are checked, and in an order in which each comes after those it waits for; their tasks have ids, and `after`.
+struct NewWorkflow {
+  WorkflowId id;
+  std::string name;
+  std::vector<WorkflowStep> steps;
+};
+
+struct WorkflowPage {
+  std::vector<WorkflowLook> workflows;  // Newest first, without their steps.
+  std::optional<std::int64_t> next;
+};
+
+// What a task before another one has returned.
+struct StepResult {
+  std::string step;  // Its name; its id, if it is no step.
+  TaskId task;
+  std::string result;  // JSON.
+};
+
+// Somebody who takes tasks, for those who look.
+struct WorkerRow {
+  std::string name;
+  std::vector<WorkerLook::Queue> queues;
+  std::vector<std::string> kinds;
 };
 
 struct TaskFilter {
@@ -132,6 +162,25 @@ class Transaction {
   virtual std::expected<TaskState, TaskError> cancel(const TaskId& id, std::string_view reason) = 0;
   virtual std::expected<TaskState, TaskError> replay(const TaskId& id) = 0;
 
+  // -- Workflows ---------------------------------------------------------------------------------
+  virtual std::expected<StartedWorkflow, TaskError> start(const NewWorkflow& workflow) = 0;
+  virtual std::optional<WorkflowLook> workflow(const WorkflowId& id) = 0;
+  virtual WorkflowPage workflows(int limit, std::optional<std::int64_t> before) = 0;
+  virtual std::expected<void, TaskError> cancel_workflow(const WorkflowId& id,
+                                                         std::string_view reason) = 0;
+  // Its dead steps and those that were cancelled run again. Returns how many.
+  virtual std::expected<int, TaskError> replay_workflow(const WorkflowId& id) = 0;
+  // Of all tasks before it that are done, also of those before these.
+  virtual std::vector<StepResult> inputs_of(const TaskId& id) = 0;
+
+  // -- Schedules ---------------------------------------------------------------------------------
+  // Made, or changed. Its task and its times are checked.
+  virtual std::expected<ScheduleLook, TaskError> put_schedule(const Schedule& schedule) = 0;
+  virtual std::optional<ScheduleLook> schedule(std::string_view name) = 0;
+  virtual std::vector<ScheduleLook> schedules() = 0;
+  virtual bool remove_schedule(std::string_view name) = 0;
+  virtual bool pause_schedule(std::string_view name, bool is_paused) = 0;
+
   // -- Queues ------------------------------------------------------------------------------------
   virtual QueueLook look(std::string_view queue) = 0;
   virtual std::vector<QueueLook> look_at_all() = 0;
@@ -140,7 +189,17 @@ class Transaction {
   // Some of those that are finished, or are not begun. Running ones stay.
   virtual Chore purge(std::string_view queue, TaskState state, int most) = 0;
 
+  // -- Workers -----------------------------------------------------------------------------------
+  virtual std::int64_t add_worker(const WorkerRow& worker) = 0;
+  virtual void remove_worker(std::int64_t worker) = 0;
+  virtual std::vector<WorkerLook> workers() = 0;
+
   // -- Looking -----------------------------------------------------------------------------------
+  virtual std::optional<Explanation> explain(const TaskId& id) = 0;
+  virtual std::vector<DeadGroup> dead(std::string_view queue) = 0;
+  // Some of those that the filter means, the oldest first, with rows after `after`.
+  virtual std::vector<std::pair<std::int64_t, TaskId>> find(const TaskFilter& filter,
+                                                            std::int64_t after) = 0;
   virtual std::optional<Task> get(const TaskId& id) = 0;
   virtual TaskPage list(const TaskFilter& filter) = 0;
 
@@ -150,6 +209,7 @@ class Transaction {
   virtual Chore reclaim_process(std::int64_t process,
                                 int most) = 0;  // And of one that is gone, at once.
   virtual Chore expire(int most) = 0;
+  virtual Chore fire(int most) = 0;  // Schedules make their tasks.
   virtual Chore prune(int most) = 0;
   // In how long the next of these has something to do; nothing if there is none.
   virtual std::optional<Millis> next_due() = 0;

@@ -2,44 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "handoff/tasks/limits.hpp"
+#include "tasks/call.hpp"
 #include "tasks/clock.hpp"
 #include "tasks/core.hpp"
 #include "tasks/stores/sqlite/sqlite_store.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
-
-namespace {
-
-std::unexpected<TaskError> bad_request(std::string field, std::string message) {
-  return std::unexpected(TaskError{.code = TaskError::Code::bad_request,
-                                   .message = std::move(message),
-                                   .field = std::move(field)});
-}
-
-TaskError from_refusal(Refusal refusal, std::string message) {
-  using enum TaskError::Code;
-  const auto code = refusal == Refusal::stopped     ? stopped
-                    : refusal == Refusal::timed_out ? timed_out
-                                                    : closed;
-  return {.code = code, .message = std::move(message), .field = {}};
-}
-
-// Runs it in a shared transaction. What the store cannot do is a value.
-template <typename T, typename Work>
-std::expected<T, TaskError> transact(TasksCore& core, Work work) {
-  std::expected<T, TaskError> result = std::unexpected(TaskError());
-  try {
-    core.batcher().run([&](Transaction& transaction) { result = work(transaction); });
-  } catch (...) {
-    return std::unexpected(to_error(std::current_exception()));
-  }
-  return result;
-}
-
-}  // namespace
 
 std::expected<Tasks, TaskError> open(std::string_view where, const OpenOptions& options) {
   constexpr std::string_view sqlite_prefix = "sqlite:";
@@ -146,28 +115,19 @@ std::expected<TaskList, TaskError> Tasks::list(const ListOptions& options) const
   if (const auto good = check_range(options.limit, 1, 1000, "limit"); !good) {
     return bad_request(good.error().field, good.error().message);
   }
+  const auto before = read_cursor(options.cursor);
+  if (!before) return std::unexpected(before.error());
   TaskFilter filter{.queue = options.queue,
                     .kind = options.kind,
                     .state = options.state,
                     .group = options.group,
                     .limit = options.limit,
-                    .before = std::nullopt};
-  if (!options.cursor.empty()) {
-    std::int64_t before = 0;
-    const char* const end = options.cursor.data() + options.cursor.size();
-    if (std::from_chars(options.cursor.data(), end, before).ptr != end) {
-      return bad_request("cursor", "cursor must be the next_cursor of an earlier page");
-    }
-    filter.before = before;
-  }
-  try {
-    TaskPage page;
-    core_->store().read([&](Transaction& transaction) { page = transaction.list(filter); });
-    return TaskList{.tasks = std::move(page.tasks),
-                    .next_cursor = page.next ? fmt::to_string(*page.next) : ""};
-  } catch (...) {
-    return std::unexpected(to_error(std::current_exception()));
-  }
+                    .before = *before};
+  auto page =
+      look<TaskPage>(*core_, [&](Transaction& transaction) { return transaction.list(filter); });
+  if (!page) return std::unexpected(std::move(page.error()));
+  return TaskList{.tasks = std::move(page->tasks),
+                  .next_cursor = page->next ? fmt::to_string(*page->next) : ""};
 }
 
 std::expected<Task, TaskError> Tasks::wait(const TaskId& id,
@@ -176,35 +136,8 @@ std::expected<Task, TaskError> Tasks::wait(const TaskId& id,
 }
 
 std::expected<Task, TaskError> Tasks::wait(const TaskId& id, const Wait& limits) const {
-  Listeners::Waiting waiting;
-  core_->listeners().add_wait(id, waiting);
-  struct Leave {
-    ~Leave() { listeners.remove_wait(id, waiting); }
-    Listeners& listeners;
-    const TaskId& id;
-    Listeners::Waiting& waiting;
-  } const leave{core_->listeners(), id, waiting};
-  for (;;) {
-    std::optional<Task> task;
-    try {
-      task = get(id);
-    } catch (...) {
-      return std::unexpected(to_error(std::current_exception()));
-    }
-    if (!task) {
-      return std::unexpected(
-          TaskError{.code = TaskError::Code::not_found,
-                    .message = fmt::format("there is no task {}", id.to_string()),
-                    .field = "id"});
-    }
-    if (is_finished(task->state)) return *std::move(task);
-    if (const auto told = waiting.told.wait(limits); !told) {
-      return std::unexpected(
-          from_refusal(told.error(),
-                       fmt::format("task {} is still {}", id.to_string(), to_string(task->state))));
-    }
-    waiting.told.reset();
-  }
+  return wait_for_end<Task>(*core_, id, limits, "task",
+                            [&](Transaction& transaction) { return transaction.get(id); });
 }
 
 QueueLook Tasks::queue(std::string_view name) const {

@@ -48,11 +48,15 @@ TEST(Lifecycle, HasOneOutcomeForEachEvent) {
     EXPECT_EQ(same, 1) << row_of(each);
   }
   EXPECT_EQ(after(TaskState::done, Happening::claimed), std::nullopt);
+  EXPECT_FALSE(is_legal(TaskState::done, TaskState::running));
 }
 
 TEST(Lifecycle, LeavesAFinishedStateByAReplayOnly) {
   for (const Transition& each : all_transitions()) {
-    EXPECT_TRUE(!is_finished(each.from) || each.what == Happening::replayed) << row_of(each);
+    EXPECT_TRUE(!is_finished(each.from) || each.what == Happening::replayed ||
+                each.what == Happening::revived)
+        << row_of(each);
+    EXPECT_TRUE(is_legal(each.from, each.to)) << row_of(each);
   }
 }
 

@@ -107,6 +107,7 @@ class StoreTest : public ::testing::TestWithParam<std::string> {
   // All that is due.
   void keep_time() {
     with([&](tasks::Transaction& each) {
+      each.fire(1000);
       each.promote(1000);
       each.reclaim(1000);
       each.expire(1000);

@@ -77,6 +77,18 @@ struct Task {
   std::string unique_key;
   std::string trace;
   std::vector<TaskId> after;
+  std::optional<TaskId> workflow;
+  std::string step;  // Its name there.
+};
+
+// Dead tasks that have the same kind and the same reason.
+struct DeadGroup {
+  std::string queue;
+  std::string kind;
+  std::string reason;
+  std::int64_t count = 0;
+  Time latest;
+  TaskId example;  // The latest.
 };
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

@@ -28,11 +28,14 @@
 #include <utility>
 #include <vector>
 
-#include "handoff/detail/actor/message_view.hpp"
 #include "handoff/tasks/error.hpp"
+#include "handoff/tasks/explain.hpp"
+#include "handoff/tasks/kind.hpp"
 #include "handoff/tasks/payload.hpp"
 #include "handoff/tasks/queue.hpp"
+#include "handoff/tasks/schedule.hpp"
 #include "handoff/tasks/task.hpp"
+#include "handoff/tasks/workflow.hpp"
 #include "handoff/wait.hpp"
 
 struct sqlite3;
@@ -62,16 +65,13 @@ struct TaskList {
   std::string next_cursor;  // Empty: there are no more.
 };
 
-// Which kind a payload of type T is for: its name without namespaces, or T::kind if it has one.
-template <typename T>
-std::string kind_of() {
-  if constexpr (requires { std::string(T::kind); }) {
-    return std::string(T::kind);
-  } else {
-    return std::string(
-        handoff::detail::without_namespaces(handoff::detail::name_from_compiler<T>()));
-  }
-}
+// Which tasks are meant. A text that is empty means any.
+struct BulkFilter {
+  std::string queue{};
+  std::string kind{};
+  std::string group{};
+  TaskState state = TaskState::dead;
+};
 
 class Tasks {
  public:
@@ -98,8 +98,40 @@ class Tasks {
   // Begin it with "begin immediate", on a connection with a sqlite3_busy_timeout: others write too.
   std::expected<Enqueued, TaskError> enqueue_in(sqlite3* connection, const NewTask& task) const;
 
+  // -- Workflows and schedules -------------------------------------------------------------------
+
+  // All of its tasks, or none. See workflow.hpp.
+  std::expected<StartedWorkflow, TaskError> start(const Workflow& workflow) const;
+  std::optional<WorkflowLook> workflow(const WorkflowId& id) const;
+  std::expected<WorkflowList, TaskError> workflows(int limit = 100,
+                                                   std::string_view cursor = {}) const;
+  // Until all steps have ended. `timed_out`, `stopped` or `not_found` otherwise.
+  std::expected<WorkflowLook, TaskError> wait_workflow(const WorkflowId& id,
+                                                       const Wait& wait = {}) const;
+  std::expected<WorkflowLook, TaskError> wait_workflow(const WorkflowId& id,
+                                                       std::chrono::milliseconds timeout) const;
+  // Whatever of it has not ended.
+  std::expected<void, TaskError> cancel_workflow(const WorkflowId& id,
+                                                 std::string_view reason = {}) const;
+  // Its steps that are dead or cancelled, once more. Returns how many.
+  std::expected<int, TaskError> retry_workflow(const WorkflowId& id) const;
+
+  // Made, or changed. See schedule.hpp.
+  std::expected<ScheduleLook, TaskError> schedule(const Schedule& schedule) const;
+  std::optional<ScheduleLook> schedule(std::string_view name) const;
+  std::vector<ScheduleLook> schedules() const;
+  // `not_found` if there is none of that name.
+  std::expected<void, TaskError> unschedule(std::string_view name) const;
+  std::expected<void, TaskError> pause_schedule(std::string_view name) const;
+  std::expected<void, TaskError> resume_schedule(std::string_view name) const;
+
   // -- Looking -----------------------------------------------------------------------------------
 
+  // Why it is not running.
+  std::expected<Explanation, TaskError> explain(const TaskId& id) const;
+  std::vector<WorkerLook> workers() const;
+  // Dead tasks by kind and reason, the most frequent first; of one queue, or of all.
+  std::vector<DeadGroup> dead(std::string_view queue = {}) const;
   std::optional<Task> get(const TaskId& id) const;
   std::expected<TaskList, TaskError> list(const ListOptions& options = {}) const;
   // Until it is done, dead or cancelled. `timed_out`, `stopped` or `not_found` otherwise.
@@ -116,6 +148,12 @@ class Tasks {
   std::expected<TaskState, TaskError> cancel(const TaskId& id, std::string_view reason = {}) const;
   // A finished one, from the beginning.
   std::expected<TaskState, TaskError> retry(const TaskId& id) const;
+  // All that are meant, some at a time. Returns how many.
+  std::expected<std::int64_t, TaskError> retry_all(const BulkFilter& filter) const;
+  std::expected<std::int64_t, TaskError> cancel_all(const BulkFilter& filter,
+                                                    std::string_view reason = {}) const;
+  // How many that would be now.
+  std::expected<std::int64_t, TaskError> count(const BulkFilter& filter) const;
   std::expected<void, TaskError> configure(std::string_view queue,
                                            const QueueSettings& settings) const;
   std::expected<void, TaskError> pause(std::string_view queue) const;

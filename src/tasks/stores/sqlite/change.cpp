@@ -68,6 +68,7 @@ void SqliteTransaction::count_in(const TaskRow& row) {
 
 void SqliteTransaction::change(TaskRow& row, TaskState to) {
   const TaskState from = std::exchange(row.state, to);
+  HANDOFF_ASSERT(is_legal(from, to));
   QueueRow& queue = rows_.queue(row.queue);
   queue.is_changed = true;
   --queue.count(from);
@@ -165,66 +166,13 @@ void SqliteTransaction::after_end(TaskRow& row) {
               row.queue, row.seq, row.seq);
     }
   }
+  if ((row.flags & has_dependencies) != 0) keep_those_before(row, -1);
+  if ((row.flags & in_workflow) != 0) count_in_workflow(row, row.state, 1);
   if ((row.flags & has_dependents) == 0) return;
   if (row.state == TaskState::done) {
     free_dependents(row);
   } else {
     abandon_dependents(row);
-  }
-}
-
-namespace {
-std::vector<std::int64_t> dependents_of(Database& database, std::int64_t seq) {
-  std::vector<std::int64_t> all;
-  Query query(database, "select after from handoff_dependency where before = ?", seq);
-  while (query.next()) all.push_back(query.number(0));
-  return all;
-}
-}  // namespace
-
-void SqliteTransaction::free_dependents(const TaskRow& row) {
-  for (const std::int64_t seq : dependents_of(database_, row.seq)) {
-    execute(database_,
-            "update handoff_task set waits_on = waits_on - 1 where seq = ? and state = 1", seq);
-    Time at{};
-    {
-      Query query(database_,
-                  "select at from handoff_task where seq = ? and state = 1 and waits_on <= 0", seq);
-      if (!query.next()) continue;
-      at = query.time(0);
-    }
-    TaskRow freed = row_of(seq).value();
-    if (at > now_) {
-      change(freed, TaskState::scheduled);
-      note_due(at - now_);
-      execute(database_, "update handoff_task set state = 0 where seq = ?", seq);
-      continue;
-    }
-    make_ready(freed, false);
-    change(freed, TaskState::ready);
-    execute(database_,
-            "update handoff_task set state = 2, held = ?, turn = ?, at = ? where seq = ?",
-            int{freed.is_held}, freed.turn, now_, seq);
-  }
-}
-
-// All of them, and theirs: a chain may be of any length.
-void SqliteTransaction::abandon_dependents(const TaskRow& row) {
-  std::vector<std::pair<std::int64_t, std::string>> left;
-  const auto add = [&](const TaskRow& each) {
-    const std::string why =
-        fmt::format("it waits for {}, which is {}", each.id.to_string(), to_string(each.state));
-    for (const std::int64_t seq : dependents_of(database_, each.seq)) left.emplace_back(seq, why);
-  };
-  add(row);
-  while (!left.empty()) {
-    const auto [seq, why] = std::move(left.back());
-    left.pop_back();
-    auto abandoned = row_of(seq);
-    if (!abandoned || abandoned->state != TaskState::waiting) continue;
-    const std::int64_t flags = std::exchange(abandoned->flags, 0);  // Not by recursion.
-    end(*abandoned, TaskState::cancelled, why);
-    if ((flags & has_dependents) != 0) add(*abandoned);
   }
 }
 
@@ -237,6 +185,7 @@ void SqliteTransaction::forget(const TaskRow& row) {
     execute(database_, "delete from handoff_dependency where before = ?", row.seq);
     execute(database_, "delete from handoff_dependency where after = ?", row.seq);
   }
+  if ((row.flags & in_workflow) != 0) leave_workflow(row);
   execute(database_, "delete from handoff_error where task = ?", row.seq);
   execute(database_, "delete from handoff_task where seq = ?", row.seq);
   QueueRow& queue = rows_.queue(row.queue);

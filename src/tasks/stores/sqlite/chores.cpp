@@ -116,7 +116,9 @@ Chore SqliteTransaction::prune(int most) {
 Chore SqliteTransaction::purge(std::string_view name, TaskState state, int most) {
   const QueueRow* const queue = rows_.queue(name, false);
   if (queue == nullptr || state == TaskState::running) return {};
-  Query query(database_, "select seq from handoff_task where queue = ? and state = ? limit ?",
+  Query query(database_,
+              "select seq from handoff_task where queue = ? and state = ? and (kept = 0 or state < "
+              "4) limit ?",
               queue->id, static_cast<int>(state), most);
   const auto rows = rows_of(query);
   for (const std::int64_t seq : rows) {
@@ -149,6 +151,12 @@ std::optional<Millis> SqliteTransaction::next_due() {
                "select expires_at from handoff_task where expires_at is not null and state <= 2 "
                "order by expires_at limit 1");
     if (late.next()) consider(late.time(0) - now_);
+  }
+  {
+    Query schedule(database_,
+                   "select min(max(next_at, not_before)) from handoff_schedule where is_paused = 0 "
+                   "and next_at is not null");
+    if (schedule.next() && !schedule.is_null(0)) consider(schedule.time(0) - now_);
   }
   return next;
 }

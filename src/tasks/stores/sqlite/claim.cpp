@@ -7,6 +7,16 @@
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
 
+// What its rate has saved up.
+double SqliteTransaction::tokens_of(const QueueRow& queue) const {
+  const QueueSettings& settings = *queue.settings;
+  const double burst = std::max(1, settings.burst);
+  const auto passed = static_cast<double>((since_boot_ - Millis(queue.tokens_at)).count()) / 1000;
+  // A machine that was started anew begins with a full burst.
+  if (passed < 0 || queue.tokens_at == 0) return burst;
+  return std::min(burst, queue.tokens + passed * settings.rate);
+}
+
 // How many the limits of the queue let through now.
 int SqliteTransaction::allowed(QueueRow& queue, int wanted, std::optional<Millis>& again_in) {
   if (queue.is_paused) return 0;
@@ -16,12 +26,7 @@ int SqliteTransaction::allowed(QueueRow& queue, int wanted, std::optional<Millis
     most = std::min(most, settings.concurrency - queue.count(TaskState::running));
   }
   if (settings.rate > 0 && most > 0) {
-    const double burst = std::max(1, settings.burst);
-    const auto passed = static_cast<double>((since_boot_ - Millis(queue.tokens_at)).count()) / 1000;
-    // A machine that was started anew begins with a full burst.
-    queue.tokens = passed < 0 || queue.tokens_at == 0
-                       ? burst
-                       : std::min(burst, queue.tokens + passed * settings.rate);
+    queue.tokens = tokens_of(queue);
     queue.tokens_at = since_boot_.count();
     queue.is_changed = true;
     if (queue.tokens < static_cast<double>(most)) {

@@ -156,16 +156,34 @@ std::expected<TaskState, TaskError> SqliteTransaction::replay(const TaskId& id) 
                                          id.to_string(), to_string(row->state)),
                   .field = "id"});
   }
-  const TaskState before = row->state;
+  const TaskState was = row->state;
+  if ((row->flags & has_dependencies) != 0) {
+    const Before before = those_before(row->seq);
+    if (before.lost != 0) {
+      const TaskRow lost = row_of(before.lost).value();
+      return std::unexpected(TaskError{
+          .code = TaskError::Code::conflict,
+          .message = fmt::format("task {} waits for {}, which is {}: retry that one",
+                                 id.to_string(), lost.id.to_string(), to_string(lost.state)),
+          .field = "id"});
+    }
+    if (before.unfinished > 0) {
+      revive(*row, before.unfinished);
+      revive_dependents(*row, was);
+      return was;
+    }
+  }
   change(*row, TaskState::ready);
   make_ready(*row, false);
   execute(database_,
           "update handoff_task set state = 2, held = ?, turn = ?, at = ?, attempt = 0, crashes = "
           "0, finished_at = null, "
           "reason = null, result = null, progress = null, note = null, lease = null, expires_at = "
-          "null where seq = ?",
+          "null, flags = flags & ~16 where seq = ?",
           int{row->is_held}, row->turn, now_, row->seq);
-  return before;
+  begin_again(*row, was);
+  revive_dependents(*row, was);
+  return was;
 }
 
 // -- What is left of those that are gone ----------------------------------------------------------

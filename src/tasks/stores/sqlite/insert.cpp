@@ -167,16 +167,8 @@ Enqueued SqliteTransaction::insert_one(const NewTask& task) {
     execute(database_, "insert or replace into handoff_unique values(?, ?, ?, null)", row.queue,
             std::string_view(task.unique_key), row.seq);
   }
-  insert_dependencies(row.seq, task);
+  insert_dependencies(row, task);
   return {.id = row.id, .state = row.state, .is_duplicate = false};
-}
-
-void SqliteTransaction::insert_dependencies(std::int64_t seq, const NewTask& task) {
-  for (const TaskId& id : task.after) {
-    const std::int64_t before = row_of(id)->seq;
-    execute(database_, "insert or ignore into handoff_dependency values(?, ?)", before, seq);
-    execute(database_, "update handoff_task set flags = flags | 1 where seq = ?", before);
-  }
 }
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite

@@ -12,7 +12,8 @@ namespace {
   "p.seq = t.seq)), t.state, t.priority, t.attempt, t.max_attempts, t.crashes, t.timeout, "       \
   "t.created_at, "                                                                                \
   "t.at, t.started_at, t.finished_at, t.progress, t.note, t.result, t.reason, t.worker, t.grp, "  \
-  "t.unique_key, t.trace, t.flags from handoff_task t "
+  "t.unique_key, t.trace, t.flags, (select w.id from handoff_workflow w where w.seq = "           \
+  "t.workflow), t.step from handoff_task t "
 }  // namespace
 
 Task SqliteTransaction::read_task(const Query& query) {
@@ -39,7 +40,10 @@ Task SqliteTransaction::read_task(const Query& query) {
             .group = {},
             .unique_key = std::string(query.text(21)),
             .trace = std::string(query.text(22)),
-            .after = {}};
+            .after = {},
+            .workflow = std::nullopt,
+            .step = std::string(query.text(25))};
+  if (!query.is_null(24)) task.workflow = query.id(24);
   if (!query.is_null(17)) task.result = query.text(17);
   if (!query.is_null(20)) {
     Query group(database_, "select name from handoff_group where id = ?", query.number(20));
@@ -97,6 +101,22 @@ TaskPage SqliteTransaction::list(const TaskFilter& filter) {
   }
   if (std::ssize(page.tasks) == filter.limit) page.next = last;
   return page;
+}
+
+std::vector<std::pair<std::int64_t, TaskId>> SqliteTransaction::find(const TaskFilter& filter,
+                                                                     std::int64_t after) {
+  std::vector<std::pair<std::int64_t, TaskId>> found;
+  Query query(
+      database_,
+      "select seq, id from handoff_task where seq > ?1 and (?2 is null or queue = (select id "
+      "from handoff_queue where name = ?2)) and (?3 is null or state = ?3) and (?4 is null or "
+      "kind = ?4) and (?5 is null or grp in (select id from handoff_group where name = ?5)) "
+      "order by seq limit ?6",
+      after, if_any(filter.queue),
+      filter.state ? std::optional(static_cast<std::int64_t>(*filter.state)) : std::nullopt,
+      if_any(filter.kind), if_any(filter.group), filter.limit);
+  while (query.next()) found.emplace_back(query.number(0), query.id(1));
+  return found;
 }
 
 QueueLook SqliteTransaction::look_of(QueueRow& row) {

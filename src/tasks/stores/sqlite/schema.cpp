@@ -142,6 +142,7 @@ create table handoff_schedule(
   is_paused integer not null default 0,
   anchor integer not null,                   -- When it was made.
   next_at integer,
+  not_before integer not null default 0,     -- When it is tried again, if its queue was full.
   last_at integer,                           -- When an occurrence was last due,
   last_task blob,                            -- and the task it made,
   last_error text                            -- or why it made none.

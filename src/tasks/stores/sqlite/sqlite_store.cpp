@@ -87,6 +87,7 @@ void SqliteStore::begin_after_boot() {
 
 void SqliteStore::reclaim_from_the_dead() {
   if (!process_) return;
+  forget_dead_workers();
   std::vector<std::int64_t> dead;
   {
     Query owners(writer_, "select distinct process from handoff_task where state = 3");
@@ -106,13 +107,28 @@ void SqliteStore::reclaim_from_the_dead() {
   }
 }
 
+void SqliteStore::forget_dead_workers() {
+  static_cast<void>(transact([&](Transaction&) {
+    std::vector<std::int64_t> dead;
+    {
+      Query owners(writer_, "select distinct process from handoff_worker");
+      while (owners.next()) {
+        const std::int64_t number = owners.number(0);
+        if (number == process_->number() || !process_->is_alive(number)) dead.push_back(number);
+      }
+    }
+    for (const std::int64_t number : dead) {
+      execute(writer_, "delete from handoff_worker where process = ?", number);
+    }
+  }));
+}
+
 Changes SqliteStore::transact(const std::function<void(Transaction&)>& work) {
   const auto alone = writing_.hold();
   execute(writer_, "begin immediate");
   const auto changed_before = sqlite3_total_changes64(writer_.raw());
   try {
-    SqliteTransaction transaction(writer_, settings_, *options_.clock,
-                                  process_ ? process_->number() : 0);
+    SqliteTransaction transaction(writer_, settings_, *options_.clock, process_.get());
     work(transaction);
     transaction.flush();
     execute(writer_, "commit");
@@ -129,7 +145,7 @@ Changes SqliteStore::transact(const std::function<void(Transaction&)>& work) {
 void SqliteStore::read(const std::function<void(Transaction&)>& work) {
   if (options_.path.empty()) {
     const auto alone = writing_.hold();
-    SqliteTransaction transaction(writer_, settings_, *options_.clock, 0);
+    SqliteTransaction transaction(writer_, settings_, *options_.clock, process_.get());
     work(transaction);
     return;
   }
@@ -144,7 +160,8 @@ void SqliteStore::read(const std::function<void(Transaction&)>& work) {
   if (!reader) reader = std::make_unique<Reader>(options_.path);
   execute(reader->database, "begin");
   try {
-    SqliteTransaction transaction(reader->database, reader->settings, *options_.clock, 0);
+    SqliteTransaction transaction(reader->database, reader->settings, *options_.clock,
+                                  process_.get());
     work(transaction);
   } catch (...) {
     roll_back(reader->database);
@@ -159,7 +176,7 @@ std::expected<Enqueued, TaskError> insert_in(sqlite3* connection, const NewTask&
                                              const TaskClock& clock) {
   Database database(connection);
   SettingsCache settings;
-  SqliteTransaction transaction(database, settings, clock, 0);
+  SqliteTransaction transaction(database, settings, clock, nullptr);
   auto inserted = transaction.insert(std::span(&task, 1));
   if (!inserted) return std::unexpected(std::move(inserted.error()));
   transaction.flush();

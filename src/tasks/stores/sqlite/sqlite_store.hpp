@@ -35,6 +35,7 @@ class SqliteStore final : public Store {
   void prepare();
   void begin_after_boot();
   void reclaim_from_the_dead();
+  void forget_dead_workers();
 
   const SqliteOptions options_;
   std::unique_ptr<ProcessLock> process_;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tasks/clock.hpp"
+#include "tasks/process_lock.hpp"
 #include "tasks/store.hpp"
 #include "tasks/stores/sqlite/database.hpp"
 #include "tasks/stores/sqlite/rows.hpp"
@@ -41,19 +42,23 @@ struct TaskRow {
 inline constexpr std::int64_t has_dependents = 1;  // Others wait for it.
 inline constexpr std::int64_t has_dependencies = 2;
 inline constexpr std::int64_t has_large_payload = 4;
+inline constexpr std::int64_t in_workflow = 8;
+inline constexpr std::int64_t was_abandoned = 16;  // Cancelled, since one before it was not done.
 
 // Payloads above that are in a table of their own.
 inline constexpr std::size_t most_inline = 2048;
 
 class SqliteTransaction final : public Transaction {
  public:
+  // `processes` is nothing if there is one only.
   SqliteTransaction(Database& database, SettingsCache& settings, const TaskClock& clock,
-                    std::int64_t process)
+                    const ProcessLock* processes)
       : database_(database),
         rows_(database, settings),
         now_(clock.now()),
         since_boot_(clock.since_boot()),
-        process_(process) {}
+        processes_(processes),
+        process_(processes == nullptr ? 0 : processes->number()) {}
 
   Time now() const override { return now_; }
   Changes& changes() override { return changes_; }
@@ -67,12 +72,35 @@ class SqliteTransaction final : public Transaction {
   std::expected<TaskState, TaskError> cancel(const TaskId& id, std::string_view reason) override;
   std::expected<TaskState, TaskError> replay(const TaskId& id) override;
 
+  std::expected<StartedWorkflow, TaskError> start(const NewWorkflow& workflow) override;
+  std::optional<WorkflowLook> workflow(const WorkflowId& id) override;
+  WorkflowPage workflows(int limit, std::optional<std::int64_t> before) override;
+  std::expected<void, TaskError> cancel_workflow(const WorkflowId& id,
+                                                 std::string_view reason) override;
+  std::expected<int, TaskError> replay_workflow(const WorkflowId& id) override;
+  std::vector<StepResult> inputs_of(const TaskId& id) override;
+
+  std::expected<ScheduleLook, TaskError> put_schedule(const Schedule& schedule) override;
+  std::optional<ScheduleLook> schedule(std::string_view name) override;
+  std::vector<ScheduleLook> schedules() override;
+  bool remove_schedule(std::string_view name) override;
+  bool pause_schedule(std::string_view name, bool is_paused) override;
+  Chore fire(int most) override;
+
   QueueLook look(std::string_view queue) override;
   std::vector<QueueLook> look_at_all() override;
   void configure(std::string_view queue, const QueueSettings& settings) override;
   void pause(std::string_view queue, bool is_paused) override;
   Chore purge(std::string_view queue, TaskState state, int most) override;
 
+  std::int64_t add_worker(const WorkerRow& worker) override;
+  void remove_worker(std::int64_t worker) override;
+  std::vector<WorkerLook> workers() override;
+
+  std::optional<Explanation> explain(const TaskId& id) override;
+  std::vector<DeadGroup> dead(std::string_view queue) override;
+  std::vector<std::pair<std::int64_t, TaskId>> find(const TaskFilter& filter,
+                                                    std::int64_t after) override;
   std::optional<Task> get(const TaskId& id) override;
   TaskPage list(const TaskFilter& filter) override;
 
@@ -89,7 +117,6 @@ class SqliteTransaction final : public Transaction {
   std::optional<TaskError> check_room(std::span<const NewTask> tasks);
   std::optional<TaskError> check_after(std::span<const NewTask> tasks);
   Enqueued insert_one(const NewTask& task);
-  void insert_dependencies(std::int64_t seq, const NewTask& task);
 
   // -- change.cpp --------------------------------------------------------------------------------
   std::optional<TaskRow> row_of(const TaskId& id);
@@ -104,15 +131,44 @@ class SqliteTransaction final : public Transaction {
   void admit_held(std::int64_t group, QueueRow& queue);
   void end(TaskRow& row, TaskState to, std::string_view reason);
   void after_end(TaskRow& row);
-  void free_dependents(const TaskRow& row);
-  void abandon_dependents(const TaskRow& row);
   void forget(const TaskRow& row);
   void reclaim_row(TaskRow& row);
 
+  // -- dependencies.cpp --------------------------------------------------------------------------
+  struct Before {
+    int unfinished = 0;     // Those that are not done,
+    std::int64_t lost = 0;  // and one that will not be.
+  };
+  void insert_dependencies(const TaskRow& row, const NewTask& task);
+  void keep_those_before(const TaskRow& row, int more);
+  void free_dependents(const TaskRow& row);
+  void abandon_dependents(const TaskRow& row);
+  Before those_before(std::int64_t seq);
+  void revive(TaskRow& row, int waits_on);
+  void begin_again(const TaskRow& row, TaskState was);
+  void revive_dependents(const TaskRow& row, TaskState was);
+
+  // -- workflows.cpp -----------------------------------------------------------------------------
+  std::string name_in_workflow(const TaskRow& row);
+  void count_in_workflow(const TaskRow& row, TaskState state, int ended);
+  void leave_workflow(const TaskRow& row);
+  WorkflowLook read_workflow(const Query& query);
+  StartedWorkflow started_already(std::int64_t seq, const WorkflowId& id);
+  std::vector<TaskId> tasks_of_workflow(const WorkflowId& id, bool finished);
+
+  // -- schedules.cpp -----------------------------------------------------------------------------
+  void fire_one(const std::string& name);
+
   // -- claim.cpp ---------------------------------------------------------------------------------
+  double tokens_of(const QueueRow& queue) const;
   int allowed(QueueRow& queue, int wanted, std::optional<Millis>& again_in);
   std::vector<std::int64_t> aged(const QueueRow& queue, int most);
   std::optional<Claimed> claim_row(QueueRow& queue, const ClaimRequest& request, std::int64_t seq);
+
+  // -- explain.cpp -------------------------------------------------------------------------------
+  Explanation explain_waiting(const TaskId& id);
+  Explanation explain_ready(const Task& task, QueueRow& queue);
+  std::optional<std::int64_t> position_of(const TaskRow& row, int priority);
 
   // -- finish.cpp --------------------------------------------------------------------------------
   Recorded finish_one(const Outcome& outcome);
@@ -126,6 +182,7 @@ class SqliteTransaction final : public Transaction {
   Rows rows_;
   const Time now_;
   const Millis since_boot_;
+  const ProcessLock* const processes_;
   const std::int64_t process_;
   Changes changes_;
 };

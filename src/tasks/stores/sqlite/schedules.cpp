@@ -1,0 +1,182 @@
+// Schedules: each occurrence and the time of the next are stored together.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "handoff/tasks/cron.hpp"
+#include "handoff/tasks/payload.hpp"
+#include "tasks/stores/sqlite/stored_task.hpp"
+#include "tasks/stores/sqlite/transaction.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
+
+namespace {
+
+constexpr Millis grace = std::chrono::minutes(1);  // Later than that it was missed.
+constexpr Millis after_trouble = std::chrono::minutes(1);
+constexpr Millis after_full = std::chrono::seconds(5);
+constexpr std::size_t most_missed = 1000;
+
+#define SCHEDULE_COLUMNS                                                                \
+  "select name, cron, timezone, missed, task, is_paused, next_at, last_at, last_task, " \
+  "last_error, anchor from handoff_schedule "
+
+ScheduleLook read_schedule(const Query& query) {
+  ScheduleLook look{.schedule = {.name = std::string(query.text(0)),
+                                 .cron = std::string(query.text(1)),
+                                 .timezone = std::string(query.text(2)),
+                                 .task = from_stored(query.text(4)),
+                                 .missed = static_cast<Missed>(query.number(3))},
+                    .is_paused = query.number(5) != 0,
+                    .next_at = query.time_if_any(6),
+                    .last_at = query.time_if_any(7),
+                    .last_task = std::nullopt,
+                    .last_error = std::string(query.text(9))};
+  if (!query.is_null(8)) look.last_task = query.id(8);
+  return look;
+}
+
+std::vector<Time> between(Time first, Time last, const Cron& cron, Time anchor) {
+  std::vector<Time> times;
+  std::optional<Time> each = first;
+  for (; each && *each <= last; each = cron.next(*each, anchor)) times.push_back(*each);
+  return times;
+}
+
+// Which occurrences make a task now. Years may have passed: so they are looked for from the end.
+std::vector<Time> missed_until(Time now, Time first, const Cron& cron, Time anchor, Missed missed) {
+  using namespace std::chrono_literals;
+  const std::size_t wanted = missed == Missed::all ? most_missed : 1;
+  std::vector<Time> times;
+  for (const Millis back : {Millis(grace), Millis(1h), Millis(24h), Millis(31 * 24h)}) {
+    const auto from = now - back > first ? cron.next(now - back, anchor) : first;
+    times = from ? between(*from, now, cron, anchor) : std::vector<Time>();
+    if (missed == Missed::skip || from == first || times.size() >= wanted) break;
+  }
+  if (missed != Missed::skip && times.size() < wanted) times = between(first, now, cron, anchor);
+  if (missed != Missed::skip && times.size() > wanted) {
+    times.erase(times.begin(), times.end() - static_cast<std::ptrdiff_t>(wanted));
+  }
+  return times;
+}
+
+}  // namespace
+
+std::expected<ScheduleLook, TaskError> SqliteTransaction::put_schedule(const Schedule& schedule) {
+  const auto cron = Cron::parse(schedule.cron, schedule.timezone);
+  if (!cron) {
+    return std::unexpected(TaskError{.code = TaskError::Code::bad_request,
+                                     .message = cron.error().message,
+                                     .field = cron.error().field});
+  }
+  const auto known = this->schedule(schedule.name);
+  const bool is_same = known && known->schedule.cron == schedule.cron &&
+                       known->schedule.timezone == schedule.timezone;
+  const std::string task = to_stored(schedule.task);
+  if (is_same) {
+    execute(database_, "update handoff_schedule set missed = ?, task = ? where name = ?",
+            static_cast<int>(schedule.missed), std::string_view(task),
+            std::string_view(schedule.name));
+    return this->schedule(schedule.name).value();
+  }
+  const auto next = cron->next(now_, now_);
+  if (next) note_due(*next - now_);
+  execute(database_,
+          "insert into handoff_schedule(name, cron, timezone, missed, task, anchor, next_at) "
+          "values(?, ?, ?, ?, ?, ?, ?) on conflict(name) do update set cron = excluded.cron, "
+          "timezone = excluded.timezone, missed = excluded.missed, task = excluded.task, "
+          "anchor = excluded.anchor, next_at = excluded.next_at",
+          std::string_view(schedule.name), std::string_view(schedule.cron),
+          std::string_view(schedule.timezone), static_cast<int>(schedule.missed),
+          std::string_view(task), now_, next);
+  return this->schedule(schedule.name).value();
+}
+
+std::optional<ScheduleLook> SqliteTransaction::schedule(std::string_view name) {
+  Query query(database_, SCHEDULE_COLUMNS "where name = ?", name);
+  if (!query.next()) return std::nullopt;
+  return read_schedule(query);
+}
+
+std::vector<ScheduleLook> SqliteTransaction::schedules() {
+  std::vector<ScheduleLook> all;
+  Query query(database_, SCHEDULE_COLUMNS "order by name");
+  while (query.next()) all.push_back(read_schedule(query));
+  return all;
+}
+
+bool SqliteTransaction::remove_schedule(std::string_view name) {
+  return execute(database_, "delete from handoff_schedule where name = ?", name) > 0;
+}
+
+// What is due meanwhile is missed.
+bool SqliteTransaction::pause_schedule(std::string_view name, bool is_paused) {
+  const auto known = schedule(name);
+  if (!known) return false;
+  if (!is_paused && known->next_at) note_due(std::max(*known->next_at - now_, Millis(0)));
+  execute(database_, "update handoff_schedule set is_paused = ? where name = ?", int{is_paused},
+          name);
+  return true;
+}
+
+// -- When they are due ----------------------------------------------------------------------------
+
+Chore SqliteTransaction::fire(int most) {
+  std::vector<std::string> due;
+  {
+    Query query(database_,
+                "select name from handoff_schedule where is_paused = 0 and next_at <= ?1 and "
+                "not_before <= ?1 order by next_at limit ?2",
+                now_, most);
+    while (query.next()) due.emplace_back(query.text(0));
+  }
+  for (const std::string& each : due) fire_one(each);
+  return {.done = static_cast<int>(due.size()), .has_more = std::ssize(due) >= most};
+}
+
+void SqliteTransaction::fire_one(const std::string& name) {
+  ScheduleLook look;
+  Time anchor{};
+  {
+    Query query(database_, SCHEDULE_COLUMNS "where name = ?", std::string_view(name));
+    query.next();
+    look = read_schedule(query);
+    anchor = query.time(10);
+  }
+  const auto cron = Cron::parse(look.schedule.cron, look.schedule.timezone);
+  if (!cron) {  // The time zones of the system may have been removed, and may come back.
+    execute(database_, "update handoff_schedule set next_at = ?, last_error = ? where name = ?",
+            now_ + after_trouble, std::string_view(cron.error().message), std::string_view(name));
+    note_due(after_trouble);
+    return;
+  }
+  auto occurrences = missed_until(now_, *look.next_at, *cron, anchor, look.schedule.missed);
+  std::optional<Time> next = cron->next(now_, anchor);
+  std::optional<Time> not_before;
+  for (const Time at : occurrences) {
+    NewTask task = look.schedule.task;
+    task.run_at = at;
+    auto made = insert(std::span(&task, 1));
+    look.last_at = at;
+    if (made) {
+      look.last_task = made->front().id;
+      look.last_error.clear();
+      continue;
+    }
+    look.last_error = made.error().message;
+    if (look.schedule.missed != Missed::skip) {  // There will be room again.
+      next = at;
+      not_before = now_ + after_full;
+      break;
+    }
+  }
+  if (next) note_due(std::max(not_before.value_or(*next) - now_, Millis(0)));
+  execute(database_,
+          "update handoff_schedule set next_at = ?, not_before = ?, last_at = ?, last_task = ?, "
+          "last_error = ? where name = ?",
+          next, not_before.value_or(Time()), look.last_at, look.last_task, if_any(look.last_error),
+          std::string_view(name));
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite
