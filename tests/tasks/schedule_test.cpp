@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "handoff/testing/eventually.hpp"
 #include "tasks/stores.hpp"
 
 namespace handoff::tests {
@@ -218,10 +219,7 @@ TEST(DurableSchedules, AreKeptByTheStoreItself) {
   const Tasks tasks = tasks::open("memory:").value();
   ASSERT_TRUE(
       tasks.schedule({.name = "often", .cron = "@every 1s", .task = {.queue = "q", .kind = "k"}}));
-  for (int looks = 0; tasks.queue("q").unfinished() < 2 && looks < 6000; ++looks) {
-    std::this_thread::sleep_for(10ms);
-  }
-  EXPECT_GE(tasks.queue("q").unfinished(), 2);
+  handoff::testing::eventually([&] { return tasks.queue("q").unfinished() >= 2; });
   EXPECT_EQ(tasks.schedules().size(), 1u);
   ASSERT_TRUE(tasks.pause_schedule("often"));
   EXPECT_TRUE(tasks.schedule("often")->is_paused);
