@@ -330,9 +330,33 @@ std::optional<TimePoint> WorkerCore::next_event() const {
   return next;
 }
 
+// For those who look: see Tasks::workers() and explain().
+std::optional<std::int64_t> WorkerCore::register_worker() {
+  WorkerRow row{.name = name_, .queues = {}, .kinds = {}};
+  for (const Queue& each : queues_) {
+    row.queues.push_back({.name = each.name, .concurrency = each.concurrency});
+  }
+  for (const auto& [kind, handler] : handlers_) row.kinds.push_back(kind);
+  std::optional<std::int64_t> id;
+  try {
+    core_.batcher().run([&](Transaction& transaction) { id = transaction.add_worker(row); });
+  } catch (const std::exception&) {  // It works all the same, once the store does.
+  }
+  return id;
+}
+
+void WorkerCore::unregister_worker(std::optional<std::int64_t> row) {
+  if (!row) return;
+  try {
+    core_.batcher().run([&](Transaction& transaction) { transaction.remove_worker(*row); });
+  } catch (const std::exception&) {  // It is forgotten with its process.
+  }
+}
+
 WorkerReport WorkerCore::run(const std::stop_token& stop, Millis grace, bool until_idle) {
   report_ = {};
   is_rung_ = true;
+  const auto row = register_worker();
   core_.listeners().add(*this, [&] {
     std::vector<std::string> names;
     for (const Queue& each : queues_) names.push_back(each.name);
@@ -377,6 +401,7 @@ WorkerReport WorkerCore::run(const std::stop_token& stop, Millis grace, bool unt
     static_cast<void>(bell_.wait({.deadline = next ? Deadline(*next) : Deadline(), .stop = {}}));
   }
   core_.listeners().remove(*this);
+  unregister_worker(row);
   return report_;
 }
 

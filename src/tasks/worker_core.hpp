@@ -43,6 +43,7 @@ class WorkerCore final : public HungryOne {
 
   void handle(std::string kind, Handler handler);
   WorkerReport run(const std::stop_token& stop, Millis grace, bool until_idle);
+  std::vector<StepResult> inputs_of(const Context::Run& run) const;
   void note_progress(Context::Run& run, double fraction, std::string_view note);
 
   void ring() override;
@@ -93,6 +94,8 @@ class WorkerCore final : public HungryOne {
   void give_back(Round& round);
   void interrupt_all();
   std::optional<TimePoint> next_event() const;
+  std::optional<std::int64_t> register_worker();
+  void unregister_worker(std::optional<std::int64_t> row);
 
   const Tasks tasks_;
   TasksCore& core_;

@@ -21,6 +21,7 @@
 #include <concepts>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -85,11 +86,23 @@ class Context {
   std::stop_token stop() const;
   // 0 to 1. Stored with the next heartbeat, or after a second: call it as often as you like.
   void progress(double fraction, std::string_view note = {});
+  // What a step before this one has returned, also one further up. By its name; by its id, if it is no step of a workflow. Throws std::runtime_error if
+  // there is none of that name before this one, or if it is no T.
+  template <typename T>
+  T input(std::string_view step) const {
+    auto result = from_json<T>(input_text(step));
+    if (!result) throw_unreadable(step, result.error());
+    return *std::move(result);
+  }
+  // All of them.
+  std::map<std::string, Json> inputs() const;
 
  private:
   friend class WorkerCore;
   struct Run;
   explicit Context(Run& run) : run_(run) {}
+  std::string input_text(std::string_view step) const;
+  [[noreturn]] static void throw_unreadable(std::string_view step, const JsonError& error);
   Run& run_;
 };
 
