@@ -11,13 +11,15 @@ constexpr std::ptrdiff_t most_calls = 512;  // In one transaction: others wait f
 
 void Batcher::run(Work work) {
   Call call(std::move(work));
+  bool is_first = false;
   {
     const auto turn = lock_.hold();
     waiting_.push_back(&call);
-    call.leads = !std::exchange(has_leader_, true);
+    is_first = !std::exchange(has_leader_, true);
   }
-  if (!call.leads) static_cast<void>(call.told.wait());
-  if (call.leads) lead(call);
+  // Only once it is told may it look at `leads`, or go: who leads now still has its address.
+  if (!is_first) static_cast<void>(call.told.wait());
+  if (is_first || call.leads) lead(call);
   if (call.error) std::rethrow_exception(call.error);
 }
 
