@@ -21,8 +21,9 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
 
 // In pages, which have 4 KiB.
 struct CheckpointOptions {
-  int step = 1000;           // So many were written since the last checkpoint: time for one.
-  int long_wal = 8192;       // 32 MiB: the writer is held.
+  int step = 1000;  // So many were written since the last checkpoint: time for one.
+  // The writer is held. Not long: where a commit makes the file longer, its sync takes twice as long as one that writes over what was there.
+  int long_wal = 2000;
   int too_long_wal = 16384;  // 64 MiB: it is said, and the file is cut once that is possible.
 };
 
