@@ -1,6 +1,6 @@
 """The questions: what is run for each, and which tables answer it."""
 
-from runner import actor_workloads, contenders
+from runner import actor_workloads, contenders, task_workloads
 from runner.question import Column, Shape, Table, Workload, rate_tables
 
 
@@ -227,5 +227,6 @@ ALL = [
         setting="two coroutines that yield to each other on one thread, N = {switches:,} turns; "
                 "N calls of a coroutine that returns a number"),
     *actor_workloads.ALL,
+    *task_workloads.ALL,
 ]
 BY_NAME = {workload.name: workload for workload in ALL}

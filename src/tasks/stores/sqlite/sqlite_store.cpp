@@ -48,6 +48,10 @@ SqliteStore::SqliteStore(SqliteOptions options)
   }
   begin_after_boot();
   reclaim_from_the_dead();
+  if (!options_.path.empty()) {
+    checkpoints_ =
+        std::make_unique<Checkpoints>(writer_, writing_, options_.path, options_.checkpoints);
+  }
 }
 
 SqliteStore::~SqliteStore() = default;

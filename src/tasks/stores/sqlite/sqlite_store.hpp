@@ -10,6 +10,7 @@
 #include "tasks/clock.hpp"
 #include "tasks/process_lock.hpp"
 #include "tasks/store.hpp"
+#include "tasks/stores/sqlite/checkpoints.hpp"
 #include "tasks/stores/sqlite/database.hpp"
 #include "tasks/stores/sqlite/rows.hpp"
 
@@ -20,6 +21,7 @@ struct SqliteOptions {
   bool is_fast =
       false;  // Not synced with each commit: what the machine's last second held may be lost if its power fails.
   const TaskClock* clock = &TaskClock::real();
+  CheckpointOptions checkpoints{};
 };
 
 class SqliteStore final : public Store {
@@ -42,6 +44,7 @@ class SqliteStore final : public Store {
   Mutex writing_{{.name = "the store's writer"}};
   Database writer_;
   SettingsCache settings_;
+  std::unique_ptr<Checkpoints> checkpoints_;  // Of a file.
 
   Mutex reading_{{.name = "the store's readers"}};
   struct Reader;
