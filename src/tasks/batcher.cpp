@@ -17,7 +17,10 @@ void Batcher::run(Work work) {
     call.leads = !std::exchange(has_leader_, true);
   }
   if (!call.leads) static_cast<void>(call.told.wait());
-  if (call.leads) lead(call);
+  if (call.leads) {
+    lead(call);
+    hooks_.afterwards();
+  }
   if (call.error) std::rethrow_exception(call.error);
 }
 
@@ -61,7 +64,7 @@ void Batcher::run_all(std::vector<Call*> calls) {
         }
         at = nullptr;
       });
-      committed_(changes);
+      hooks_.committed(changes);
       return;
     } catch (...) {
       if (at == nullptr) {  // The commit itself: nobody's call has happened.

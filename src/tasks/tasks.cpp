@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include "handoff/tasks/limits.hpp"
-#include "tasks/clock.hpp"
 #include "tasks/core.hpp"
 #include "tasks/stores/sqlite/sqlite_store.hpp"
 
@@ -17,14 +16,6 @@ std::unexpected<TaskError> bad_request(std::string field, std::string message) {
   return std::unexpected(TaskError{.code = TaskError::Code::bad_request,
                                    .message = std::move(message),
                                    .field = std::move(field)});
-}
-
-TaskError from_refusal(Refusal refusal, std::string message) {
-  using enum TaskError::Code;
-  const auto code = refusal == Refusal::stopped     ? stopped
-                    : refusal == Refusal::timed_out ? timed_out
-                                                    : closed;
-  return {.code = code, .message = std::move(message), .field = {}};
 }
 
 // Runs it in a shared transaction. What the store cannot do is a value.
@@ -142,6 +133,12 @@ std::optional<Task> Tasks::get(const TaskId& id) const {
   return task;
 }
 
+std::vector<LogLine> Tasks::log(const TaskId& id) const {
+  std::vector<LogLine> lines;
+  core_->store().read([&](Transaction& transaction) { lines = transaction.lines_of(id); });
+  return lines;
+}
+
 std::expected<TaskList, TaskError> Tasks::list(const ListOptions& options) const {
   if (const auto good = check_range(options.limit, 1, 1000, "limit"); !good) {
     return bad_request(good.error().field, good.error().message);
@@ -170,43 +167,6 @@ std::expected<TaskList, TaskError> Tasks::list(const ListOptions& options) const
   }
 }
 
-std::expected<Task, TaskError> Tasks::wait(const TaskId& id,
-                                           std::chrono::milliseconds timeout) const {
-  return wait(id, {.deadline = within(timeout), .stop = {}});
-}
-
-std::expected<Task, TaskError> Tasks::wait(const TaskId& id, const Wait& limits) const {
-  Listeners::Waiting waiting;
-  core_->listeners().add_wait(id, waiting);
-  struct Leave {
-    ~Leave() { listeners.remove_wait(id, waiting); }
-    Listeners& listeners;
-    const TaskId& id;
-    Listeners::Waiting& waiting;
-  } const leave{core_->listeners(), id, waiting};
-  for (;;) {
-    std::optional<Task> task;
-    try {
-      task = get(id);
-    } catch (...) {
-      return std::unexpected(to_error(std::current_exception()));
-    }
-    if (!task) {
-      return std::unexpected(
-          TaskError{.code = TaskError::Code::not_found,
-                    .message = fmt::format("there is no task {}", id.to_string()),
-                    .field = "id"});
-    }
-    if (is_finished(task->state)) return *std::move(task);
-    if (const auto told = waiting.told.wait(limits); !told) {
-      return std::unexpected(
-          from_refusal(told.error(),
-                       fmt::format("task {} is still {}", id.to_string(), to_string(task->state))));
-    }
-    waiting.told.reset();
-  }
-}
-
 QueueLook Tasks::queue(std::string_view name) const {
   QueueLook look;
   core_->store().read([&](Transaction& transaction) { look = transaction.look(name); });
@@ -217,10 +177,6 @@ std::vector<QueueLook> Tasks::queues() const {
   std::vector<QueueLook> looks;
   core_->store().read([&](Transaction& transaction) { looks = transaction.look_at_all(); });
   return looks;
-}
-
-void Tasks::on_change(std::function<void(const TaskId&, TaskState)> hook) const {
-  core_->listeners().set_hook(std::move(hook));
 }
 
 // -- Changing -------------------------------------------------------------------------------------

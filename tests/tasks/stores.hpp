@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "handoff/tasks/tasks.hpp"
-#include "tasks/clock.hpp"
+#include "handoff/tasks/clock.hpp"
 #include "tasks/stores/sqlite/sqlite_store.hpp"
 
 namespace handoff::tests {

@@ -29,17 +29,20 @@
 #include <vector>
 
 #include "handoff/detail/actor/message_view.hpp"
+#include "handoff/lazy.hpp"
+#include "handoff/tasks/clock.hpp"
 #include "handoff/tasks/error.hpp"
+#include "handoff/tasks/notice.hpp"
 #include "handoff/tasks/payload.hpp"
 #include "handoff/tasks/queue.hpp"
 #include "handoff/tasks/task.hpp"
+#include "handoff/tasks/watch.hpp"
 #include "handoff/wait.hpp"
 
 struct sqlite3;
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
-class TaskClock;
 class TasksCore;
 
 struct OpenOptions {
@@ -105,10 +108,17 @@ class Tasks {
   // Until it is done, dead or cancelled. `timed_out`, `stopped` or `not_found` otherwise.
   std::expected<Task, TaskError> wait(const TaskId& id, const Wait& wait = {}) const;
   std::expected<Task, TaskError> wait(const TaskId& id, std::chrono::milliseconds timeout) const;
+  // The same for coroutines: the stop_token is that of the running task.
+  Lazy<std::expected<Task, TaskError>> async_wait(TaskId id, Deadline deadline = {}) const;
+  // The same as a call: see notice.hpp. Refused with `not_found`.
+  using OnFinished = std::function<void(std::expected<Task, TaskError>)>;
+  std::expected<Notice, TaskError> on_finished(const TaskId& id, OnFinished callback) const;
+  // What happens from now on: see watch.hpp. Throws std::invalid_argument if the capacity is 0.
+  Watch watch(WatchOptions options = {}) const;
+  // What its handlers have said: see Context::log().
+  std::vector<LogLine> log(const TaskId& id) const;
   QueueLook queue(std::string_view name) const;
   std::vector<QueueLook> queues() const;
-  // Called after each commit, by the thread that made it, with what has changed by it. Must be short, and must not call this.
-  void on_change(std::function<void(const TaskId&, TaskState)> hook) const;
 
   // -- Changing ----------------------------------------------------------------------------------
 
