@@ -193,7 +193,12 @@ WorkerReport WorkerCore::run(const std::stop_token& stop, Millis grace, bool unt
       take_in(round);
       continue;
     }
-    if (runs_.empty() && (gives_up_at || (until_idle && !pool_is_full_until_))) break;
+    if (runs_.empty() && gives_up_at) break;
+    if (runs_.empty() && until_idle && !pool_is_full_until_) {
+      core_.keeper().work_now();  // What is due by now, the keeper may not have seen yet.
+      if (is_rung_) continue;
+      break;
+    }
     // Their handlers still run, and are waited for by the destructor.
     const auto is_given_back = [](const Context::Run& run) { return run.is_given_back.load(); };
     if (is_over && std::ranges::all_of(runs_, is_given_back)) break;
