@@ -19,7 +19,10 @@ void Batcher::run(Work work) {
   }
   // Only once it is told may it look at `leads`, or go: who leads now still has its address.
   if (!is_first) static_cast<void>(call.told.wait());
-  if (is_first || call.leads) lead(call);
+  if (is_first || call.leads) {
+    lead(call);
+    hooks_.afterwards();
+  }
   if (call.error) std::rethrow_exception(call.error);
 }
 
@@ -63,7 +66,7 @@ void Batcher::run_all(std::vector<Call*> calls) {
         }
         at = nullptr;
       });
-      committed_(changes);
+      hooks_.committed(changes);
       return;
     } catch (...) {
       if (at == nullptr) {  // The commit itself: nobody's call has happened.

@@ -18,10 +18,13 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 class Batcher {
  public:
   using Work = std::function<void(Transaction&)>;
-  using Committed = std::function<void(const Changes&)>;
+  // Called by the thread that leads.
+  struct Hooks {
+    std::function<void(const Changes&)> committed;  // After each commit, while others wait for it.
+    std::function<void()> afterwards;               // When nobody does: it may call this.
+  };
 
-  // `committed` is called after each commit, by the thread that leads.
-  Batcher(Store& store, Committed committed) : store_(store), committed_(std::move(committed)) {}
+  Batcher(Store& store, Hooks hooks) : store_(store), hooks_(std::move(hooks)) {}
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
 
@@ -50,7 +53,7 @@ class Batcher {
   void run_all(std::vector<Call*> calls);
 
   Store& store_;
-  const Committed committed_;
+  const Hooks hooks_;
   mutable Mutex lock_{{.name = "calls to be committed"}};
   // Guarded by lock_.
   std::vector<Call*> waiting_;

@@ -12,8 +12,6 @@
 #include <string_view>
 #include <utility>
 
-#include "handoff/refusal.hpp"
-#include "handoff/wait.hpp"
 #include "tasks/core.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
@@ -22,14 +20,6 @@ inline std::unexpected<TaskError> bad_request(std::string field, std::string mes
   return std::unexpected(TaskError{.code = TaskError::Code::bad_request,
                                    .message = std::move(message),
                                    .field = std::move(field)});
-}
-
-inline TaskError from_refusal(Refusal refusal, std::string message) {
-  using enum TaskError::Code;
-  const auto code = refusal == Refusal::stopped     ? stopped
-                    : refusal == Refusal::timed_out ? timed_out
-                                                    : closed;
-  return {.code = code, .message = std::move(message), .field = {}};
 }
 
 // Runs it in a shared transaction. What the store cannot do is a value.
@@ -60,32 +50,6 @@ inline TaskError no_such(std::string_view what, const TaskId& id) {
   return {.code = TaskError::Code::not_found,
           .message = fmt::format("there is no {} {}", what, id.to_string()),
           .field = "id"};
-}
-
-// Until what `get(transaction)` finds has ended: a task or a workflow.
-template <typename T, typename Get>
-std::expected<T, TaskError> wait_for_end(TasksCore& core, const TaskId& id, const Wait& limits,
-                                         std::string_view what, Get get) {
-  Listeners::Waiting waiting;
-  core.listeners().add_wait(id, waiting);
-  struct Leave {
-    ~Leave() { listeners.remove_wait(id, waiting); }
-    Listeners& listeners;
-    const TaskId& id;
-    Listeners::Waiting& waiting;
-  } const leave{core.listeners(), id, waiting};
-  for (;;) {
-    auto found = look<std::optional<T>>(core, get);
-    if (!found) return std::unexpected(std::move(found.error()));
-    if (!*found) return std::unexpected(no_such(what, id));
-    if (is_finished((*found)->state)) return **std::move(found);
-    if (const auto told = waiting.told.wait(limits); !told) {
-      return std::unexpected(from_refusal(
-          told.error(),
-          fmt::format("{} {} is still {}", what, id.to_string(), to_string((*found)->state))));
-    }
-    waiting.told.reset();
-  }
 }
 
 // A cursor of a page: a row's number.

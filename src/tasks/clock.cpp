@@ -1,4 +1,4 @@
-#include "tasks/clock.hpp"
+#include "handoff/tasks/clock.hpp"
 
 #include <ctime>
 

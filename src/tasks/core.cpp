@@ -1,7 +1,10 @@
 #include "tasks/core.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
 
+#include "tasks/notice_core.hpp"
 #include "tasks/stores/sqlite/database.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
@@ -9,18 +12,75 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 TasksCore::TasksCore(std::unique_ptr<Store> store, const std::string& file, const TaskClock& clock)
     : clock_(clock),
       store_(std::move(store)),
-      batcher_(*store_, [this](const Changes& changes) { committed(changes); }) {
+      batcher_(*store_, {.committed = [this](const Changes& changes) { committed(changes); },
+                         .afterwards = [this] { call_notices(); }}) {
   keeper_ = std::make_unique<Keeper>(
       batcher_, Keeper::Options{.store = file, .clock = &clock, .changed_by_others = [this] {
-                                  listeners_.tell_all();
+                                  changed_by_others();
                                 }});
+  clock_.subscribe(this, [this] { keeper_->work_now(); });
 }
 
-TasksCore::~TasksCore() = default;
+TasksCore::~TasksCore() { clock_.unsubscribe(this); }
 
 void TasksCore::committed(const Changes& changes) {
   listeners_.tell(changes);
   if (changes.due_in && keeper_) keeper_->due_in(*changes.due_in);
+}
+
+// Somebody waits: are those finished?
+void TasksCore::changed_by_others() {
+  listeners_.tell_all();
+  std::vector<TaskId> tasks = listeners_.waited_for();
+  if (tasks.empty()) return;
+  try {
+    std::vector<std::optional<TaskState>> states;
+    store_->read([&](Transaction& transaction) { states = transaction.states_of(tasks); });
+    std::size_t i = 0;
+    std::erase_if(tasks, [&](const TaskId&) {
+      const auto& state = states[i++];
+      return state && !is_finished(*state);
+    });
+  } catch (const std::exception&) {
+    // They look for themselves, and see what is wrong.
+  }
+  listeners_.tell_finished(tasks);
+  call_notices();
+}
+
+std::optional<std::expected<Task, TaskError>> TasksCore::look_at_end(const TaskId& id) {
+  std::optional<Task> task;
+  store_->read([&](Transaction& transaction) { task = transaction.get(id); });
+  if (!task) {
+    return std::unexpected(TaskError{.code = TaskError::Code::not_found,
+                                     .message = fmt::format("there is no task {}", id.to_string()),
+                                     .field = "id"});
+  }
+  if (!is_finished(task->state)) return std::nullopt;
+  return *std::move(task);
+}
+
+void TasksCore::call_notices() {
+  // A callback may finish other tasks: those are called after it, not inside.
+  thread_local bool is_calling = false;
+  if (is_calling) return;
+  is_calling = true;
+  for (auto due = listeners_.take_due(); !due.empty(); due = listeners_.take_due()) {
+    for (const auto& each : due) {
+      try {
+        auto end = look_at_end(each->id);
+        if (!end) {  // Somebody runs it again.
+          listeners_.add_notice(each);
+          end = look_at_end(each->id);
+          if (end) listeners_.remove_notice(*each);
+        }
+        if (end) each->call(*std::move(end));
+      } catch (...) {
+        each->call(std::unexpected(to_error(std::current_exception())));
+      }
+    }
+  }
+  is_calling = false;
 }
 
 TaskError to_error(std::exception_ptr thrown) {

@@ -1,7 +1,9 @@
 // A store that is open: what gathers calls, keeps time, and tells those who wait.
 #pragma once
 
+#include <expected>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "handoff/tasks/tasks.hpp"
@@ -23,8 +25,14 @@ class TasksCore {
   Keeper& keeper() { return *keeper_; }
   const TaskClock& clock() const { return clock_; }
 
+  // What wait() returns, if that is over; nothing while the task is not finished. Throws what the store does.
+  std::optional<std::expected<Task, TaskError>> look_at_end(const TaskId& id);
+  // Calls those who want to know of tasks that have finished.
+  void call_notices();
+
  private:
   void committed(const Changes& changes);
+  void changed_by_others();
 
   const TaskClock& clock_;
   const std::unique_ptr<Store> store_;

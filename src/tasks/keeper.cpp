@@ -183,6 +183,7 @@ void Keeper::run(const std::stop_token& stop) {
     {
       const auto turn = lock_.hold();
       is_asleep_ = true;
+      if (!options_.clock->moves_by_itself()) next.reset();  // Who moves it calls work_now().
       sleeps_until_.reset();
       if (next) sleeps_until_ = options_.clock->since_boot() + *next;
     }

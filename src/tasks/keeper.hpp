@@ -9,9 +9,9 @@
 #include <string>
 
 #include "handoff/mutex.hpp"
+#include "handoff/tasks/clock.hpp"
 #include "handoff/thread.hpp"
 #include "tasks/batcher.hpp"
-#include "tasks/clock.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "tasks/notice_core.hpp"
+#include "tasks/watch_core.hpp"
+
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
 void Listeners::add(HungryOne& one, const std::vector<std::string>& queues) {
@@ -48,48 +51,111 @@ void Listeners::remove_wait_for_room(const std::string& queue, Waiting& waiting)
   erase_one(for_room_, queue, &waiting);
 }
 
-void Listeners::set_hook(Hook hook) {
+void Listeners::add_notice(std::shared_ptr<NoticeCore> notice) {
   const auto turn = lock_.hold();
-  hook_ = std::move(hook);
+  const TaskId task = notice->id;
+  notices_.emplace(task, std::move(notice));
+}
+
+void Listeners::remove_notice(const NoticeCore& notice) {
+  std::shared_ptr<NoticeCore> removed;  // Destroyed without the lock: what it holds is the user's.
+  const auto turn = lock_.hold();
+  const auto [first, last] = notices_.equal_range(notice.id);
+  for (auto each = first; each != last; ++each) {
+    if (each->second.get() != &notice) continue;
+    removed = std::move(each->second);
+    notices_.erase(each);
+    return;
+  }
+}
+
+std::vector<std::shared_ptr<NoticeCore>> Listeners::take_due() {
+  if (!has_due_) return {};
+  const auto turn = lock_.hold();
+  has_due_ = false;
+  return std::exchange(due_, {});
+}
+
+void Listeners::add_watch(std::weak_ptr<WatchCore> watch) {
+  const auto turn = lock_.hold();
+  watches_.push_back(std::move(watch));
+}
+
+Listeners::~Listeners() {
+  for (const auto& each : watches_) {
+    if (const auto watch = each.lock()) watch->close();
+  }
 }
 
 void Listeners::tell(const Changes& changes) {
-  Hook hook;
-  {
-    const auto turn = lock_.hold();
-    for (const auto& [queue, count] : changes.ready) {
-      const auto found = hungry_.find(queue);
-      if (found == hungry_.end()) continue;
-      int left = count;
-      auto& all = found->second;
-      for (HungryOne* const each : all) {
-        if (left == 0) break;
-        if (!each->is_hungry()) continue;
-        each->ring();
-        --left;
-      }
-      if (all.size() > 1) std::ranges::rotate(all, all.begin() + 1);  // Others are next.
-    }
-    for (const auto& [queue, count] : changes.room) {
-      const auto [first, last] = for_room_.equal_range(queue);
-      for (auto each = first; each != last; ++each) each->second->told.set();
-    }
-    if (!for_end_.empty() || !hungry_.empty()) {
-      for (const auto& [task, state] : changes.states) {
-        if (!is_finished(state)) continue;
-        if (state == TaskState::cancelled) tell_of_cancelled_locked(task);
-        const auto [first, last] = for_end_.equal_range(task);
-        for (auto each = first; each != last; ++each) each->second->told.set();
-      }
-    }
-    for (const auto& [workflow, state] : changes.workflows) {
-      const auto [first, last] = for_end_.equal_range(workflow);
-      for (auto each = first; each != last; ++each) each->second->told.set();
-    }
-    hook = hook_;
+  const auto turn = lock_.hold();
+  tell_hungry_locked(changes);
+  for (const auto& [queue, count] : changes.room) {
+    const auto [first, last] = for_room_.equal_range(queue);
+    for (auto each = first; each != last; ++each) each->second->told.set();
   }
-  if (!hook) return;
-  for (const auto& [task, state] : changes.states) hook(task, state);
+  if (!for_end_.empty() || !notices_.empty() || !hungry_.empty()) {
+    for (const StateChange& each : changes.states) {
+      if (!is_finished(each.state)) continue;
+      if (each.state == TaskState::cancelled) tell_of_cancelled_locked(each.id);
+      tell_finished_locked(each.id);
+    }
+  }
+  for (const auto& [workflow, state] : changes.workflows) tell_finished_locked(workflow);
+  if (!watches_.empty()) tell_watches_locked(changes);
+}
+
+void Listeners::tell_hungry_locked(const Changes& changes) {
+  for (const auto& [queue, count] : changes.ready) {
+    const auto found = hungry_.find(queue);
+    if (found == hungry_.end()) continue;
+    int left = count;
+    auto& all = found->second;
+    for (HungryOne* const each : all) {
+      if (left == 0) break;
+      if (!each->is_hungry()) continue;
+      each->ring();
+      --left;
+    }
+    if (all.size() > 1) std::ranges::rotate(all, all.begin() + 1);  // Others are next.
+  }
+}
+
+void Listeners::tell_finished_locked(const TaskId& task) {
+  {
+    const auto [first, last] = for_end_.equal_range(task);
+    for (auto each = first; each != last; ++each) each->second->told.set();
+  }
+  const auto [first, last] = notices_.equal_range(task);
+  if (first == last) return;
+  for (auto each = first; each != last; ++each) due_.push_back(std::move(each->second));
+  notices_.erase(first, last);
+  has_due_ = true;
+}
+
+void Listeners::tell_watches_locked(const Changes& changes) {
+  std::erase_if(watches_, [&](const std::weak_ptr<WatchCore>& each) {
+    const auto watch = each.lock();
+    if (watch) watch->tell(changes);
+    return !watch;
+  });
+}
+
+std::vector<TaskId> Listeners::waited_for() {
+  const auto turn = lock_.hold();
+  std::vector<TaskId> all;
+  all.reserve(for_end_.size() + notices_.size());
+  for (const auto& [task, each] : for_end_) all.push_back(task);
+  for (const auto& [task, each] : notices_) all.push_back(task);
+  std::ranges::sort(all);
+  const auto same = std::ranges::unique(all);
+  all.erase(same.begin(), same.end());
+  return all;
+}
+
+void Listeners::tell_finished(std::span<const TaskId> tasks) {
+  const auto turn = lock_.hold();
+  for (const TaskId& each : tasks) tell_finished_locked(each);
 }
 
 void Listeners::tell_of_cancelled_locked(const TaskId& task) {
@@ -106,7 +172,6 @@ void Listeners::tell_all() {
     }
   }
   for (auto& [queue, each] : for_room_) each->told.set();
-  for (auto& [task, each] : for_end_) each->told.set();
 }
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

@@ -1,12 +1,14 @@
-// Who is to be told what: workers that want tasks, and those who wait for room or for the end of a task. Told after the commit.
+// Who is to be told what: workers that want tasks, those who wait for room or for the end of a task, those who watch. Told after the commit.
 #pragma once
 
-#include <functional>
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "handoff/detail/core/atomic.hpp"
 #include "handoff/event.hpp"
 #include "handoff/mutex.hpp"
 #include "handoff/tasks/state.hpp"
@@ -14,6 +16,9 @@
 #include "tasks/store.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
+
+class NoticeCore;
+class WatchCore;
 
 // One that takes tasks of some queues.
 class HungryOne {
@@ -30,6 +35,8 @@ class HungryOne {
 
 class Listeners {
  public:
+  ~Listeners();
+
   void add(HungryOne& one, const std::vector<std::string>& queues);
   // Afterwards nobody calls it.
   void remove(HungryOne& one);
@@ -43,22 +50,37 @@ class Listeners {
   void add_wait_for_room(const std::string& queue, Waiting& waiting);
   void remove_wait_for_room(const std::string& queue, Waiting& waiting);
 
-  using Hook = std::function<void(const TaskId&, TaskState)>;
-  void set_hook(Hook hook);
+  // Until it is due, or removed.
+  void add_notice(std::shared_ptr<NoticeCore> notice);
+  void remove_notice(const NoticeCore& notice);
+  // Those whose tasks have finished: whoever gets them calls them.
+  std::vector<std::shared_ptr<NoticeCore>> take_due();
+
+  // Until it is gone.
+  void add_watch(std::weak_ptr<WatchCore> watch);
 
   void tell(const Changes& changes);
-  // Something has changed, and nobody knows what: all look for themselves.
+  // Another process has changed something, and nobody knows what: workers and those who wait for room look for themselves,
   void tell_all();
+  // the others are told if that was theirs.
+  std::vector<TaskId> waited_for();
+  void tell_finished(std::span<const TaskId> tasks);
 
  private:
+  void tell_hungry_locked(const Changes& changes);
+  void tell_watches_locked(const Changes& changes);
+  void tell_finished_locked(const TaskId& task);
   void tell_of_cancelled_locked(const TaskId& task);
 
   Mutex lock_{{.name = "those who wait for tasks"}};
+  handoff::detail::atomic<bool> has_due_{false};
   // Guarded by lock_.
   std::map<std::string, std::vector<HungryOne*>, std::less<>> hungry_;
   std::unordered_multimap<TaskId, Waiting*> for_end_;
   std::multimap<std::string, Waiting*, std::less<>> for_room_;
-  Hook hook_;
+  std::unordered_multimap<TaskId, std::shared_ptr<NoticeCore>> notices_;
+  std::vector<std::shared_ptr<NoticeCore>> due_;
+  std::vector<std::weak_ptr<WatchCore>> watches_;
 };
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

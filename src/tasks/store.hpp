@@ -90,11 +90,26 @@ struct Extension {
   std::string note{};
 };
 
+struct TaskLines {
+  TaskId id;
+  Lease lease;
+  std::vector<LogLine> lines;  // Without numbers.
+};
+
+// A task that is in another state, or has made progress in the one it is in.
+struct StateChange {
+  TaskId id;
+  TaskState state;
+  std::uint32_t queue;  // Which of Changes::queues.
+};
+
 // What a transaction has done that others wait for. Told once it is committed.
 struct Changes {
   std::map<std::string, int, std::less<>> ready;            // Tasks that were made ready, by queue.
   std::map<std::string, int, std::less<>> room;             // Queues that have more room.
-  std::vector<std::pair<TaskId, TaskState>> states;         // Of tasks, in order.
+  std::vector<StateChange> states;                          // In order.
+  std::vector<std::string> queues;                          // Those that are named there.
+  Time at{};                                                // When that was.
   std::vector<std::pair<WorkflowId, TaskState>> workflows;  // That have ended.
   std::optional<Millis> due_in;  // In how long the first thing is due that was not before.
 };
@@ -159,6 +174,9 @@ class Transaction {
   virtual std::vector<Recorded> finish(std::span<const Outcome> outcomes) = 0;
   virtual std::vector<Recorded> extend(std::span<const Extension> extensions) = 0;
 
+  // Only who holds the lease has a say: before finish().
+  virtual void log(std::span<const TaskLines> lines) = 0;
+
   virtual std::expected<TaskState, TaskError> cancel(const TaskId& id, std::string_view reason) = 0;
   virtual std::expected<TaskState, TaskError> replay(const TaskId& id) = 0;
 
@@ -202,6 +220,9 @@ class Transaction {
                                                             std::int64_t after) = 0;
   virtual std::optional<Task> get(const TaskId& id) = 0;
   virtual TaskPage list(const TaskFilter& filter) = 0;
+  virtual std::vector<LogLine> lines_of(const TaskId& id) = 0;
+  // Nothing for those that are not there.
+  virtual std::vector<std::optional<TaskState>> states_of(std::span<const TaskId> ids) = 0;
 
   // -- Time --------------------------------------------------------------------------------------
   virtual Chore promote(int most) = 0;  // What is due becomes ready.

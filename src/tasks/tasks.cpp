@@ -4,7 +4,6 @@
 
 #include "handoff/tasks/limits.hpp"
 #include "tasks/call.hpp"
-#include "tasks/clock.hpp"
 #include "tasks/core.hpp"
 #include "tasks/stores/sqlite/sqlite_store.hpp"
 
@@ -111,6 +110,12 @@ std::optional<Task> Tasks::get(const TaskId& id) const {
   return task;
 }
 
+std::vector<LogLine> Tasks::log(const TaskId& id) const {
+  std::vector<LogLine> lines;
+  core_->store().read([&](Transaction& transaction) { lines = transaction.lines_of(id); });
+  return lines;
+}
+
 std::expected<TaskList, TaskError> Tasks::list(const ListOptions& options) const {
   if (const auto good = check_range(options.limit, 1, 1000, "limit"); !good) {
     return bad_request(good.error().field, good.error().message);
@@ -130,16 +135,6 @@ std::expected<TaskList, TaskError> Tasks::list(const ListOptions& options) const
                   .next_cursor = page->next ? fmt::to_string(*page->next) : ""};
 }
 
-std::expected<Task, TaskError> Tasks::wait(const TaskId& id,
-                                           std::chrono::milliseconds timeout) const {
-  return wait(id, {.deadline = within(timeout), .stop = {}});
-}
-
-std::expected<Task, TaskError> Tasks::wait(const TaskId& id, const Wait& limits) const {
-  return wait_for_end<Task>(*core_, id, limits, "task",
-                            [&](Transaction& transaction) { return transaction.get(id); });
-}
-
 QueueLook Tasks::queue(std::string_view name) const {
   QueueLook look;
   core_->store().read([&](Transaction& transaction) { look = transaction.look(name); });
@@ -150,10 +145,6 @@ std::vector<QueueLook> Tasks::queues() const {
   std::vector<QueueLook> looks;
   core_->store().read([&](Transaction& transaction) { looks = transaction.look_at_all(); });
   return looks;
-}
-
-void Tasks::on_change(std::function<void(const TaskId&, TaskState)> hook) const {
-  core_->listeners().set_hook(std::move(hook));
 }
 
 // -- Changing -------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@
 #include "handoff/tasks/cron.hpp"
 #include "handoff/tasks/limits.hpp"
 #include "tasks/call.hpp"
-#include "tasks/clock.hpp"
 #include "tasks/workflow.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
@@ -37,18 +36,6 @@ std::expected<WorkflowList, TaskError> Tasks::workflows(int limit, std::string_v
   if (!page) return std::unexpected(std::move(page.error()));
   return WorkflowList{.workflows = std::move(page->workflows),
                       .next_cursor = page->next ? fmt::to_string(*page->next) : ""};
-}
-
-std::expected<WorkflowLook, TaskError> Tasks::wait_workflow(
-    const WorkflowId& id, std::chrono::milliseconds timeout) const {
-  return wait_workflow(id, {.deadline = within(timeout), .stop = {}});
-}
-
-std::expected<WorkflowLook, TaskError> Tasks::wait_workflow(const WorkflowId& id,
-                                                            const Wait& limits) const {
-  return wait_for_end<WorkflowLook>(*core_, id, limits, "workflow", [&](Transaction& transaction) {
-    return transaction.workflow(id);
-  });
 }
 
 std::expected<void, TaskError> Tasks::cancel_workflow(const WorkflowId& id,

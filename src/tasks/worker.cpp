@@ -5,13 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <stdexcept>
 #include <utility>
 
 #include "handoff/clock.hpp"
 #include "handoff/log.hpp"
-#include "handoff/tasks/duration.hpp"
 #include "handoff/tasks/limits.hpp"
 #include "tasks/worker_core.hpp"
 
@@ -19,7 +17,8 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
 namespace {
 
-constexpr Duration progress_period = std::chrono::seconds(1);
+constexpr int most_at_a_time = 10'000;
+constexpr std::size_t most_threads = 1000;
 constexpr Duration after_failure = std::chrono::milliseconds(500);  // Of the store.
 
 std::string default_name() {
@@ -28,58 +27,59 @@ std::string default_name() {
   return fmt::format("{}/{}", host.data(), ::getpid());
 }
 
-int check_concurrency(const WorkerOptions& options) {
+std::size_t check_concurrency(const WorkerOptions& options) {
   if (options.queues.empty()) throw std::invalid_argument("queues must name at least one queue");
-  int all = 0;
+  std::size_t all = 0;
   for (const WorkerQueue& each : options.queues) {
-    if (each.concurrency < 1 || each.concurrency > 1000) {
+    if (each.concurrency < 1 || each.concurrency > most_at_a_time) {
       throw std::invalid_argument(
-          fmt::format("concurrency of queue \"{}\" must be from 1 to 1000, got {}", each.name,
-                      each.concurrency));
+          fmt::format("concurrency of queue \"{}\" must be from 1 to {}, got {}", each.name,
+                      most_at_a_time, each.concurrency));
     }
     if (const auto good = check_queue(each.name, "queues"); !good) {
       throw std::invalid_argument(good.error().message);
     }
-    all += each.concurrency;
+    all += static_cast<std::size_t>(each.concurrency);
   }
   return all;
 }
 
-}  // namespace
-
-// -- Context --------------------------------------------------------------------------------------
-
-const TaskId& Context::id() const { return run_.task.id; }
-const std::string& Context::queue() const { return run_.task.queue; }
-const std::string& Context::kind() const { return run_.task.kind; }
-int Context::attempt() const { return run_.task.attempt; }
-int Context::max_attempts() const { return run_.task.max_attempts; }
-const std::string& Context::group() const { return run_.task.group; }
-const std::string& Context::trace() const { return run_.task.trace; }
-std::stop_token Context::stop() const { return run_.stop.get_token(); }
-void Context::progress(double fraction, std::string_view note) {
-  run_.worker->note_progress(run_, fraction, note);
+void check_places(const WorkerOptions& options) {
+  if (options.threads > most_threads) {
+    throw std::invalid_argument(
+        fmt::format("threads must be from 0 to {}, got {}", most_threads, options.threads));
+  }
+  const int chosen =
+      int{options.pool != nullptr} + int{options.threads > 0} + int{options.runs_inline};
+  if (chosen > 1) throw std::invalid_argument("pool, threads and runs_inline: choose one of them");
 }
 
-// -- The worker -----------------------------------------------------------------------------------
+}  // namespace
 
 WorkerCore::WorkerCore(Tasks tasks, WorkerOptions options)
     : tasks_(std::move(tasks)),
       core_(TasksAccess::core(tasks_)),
       options_(std::move(options)),
       name_(options_.name.empty() ? default_name() : options_.name) {
-  const int all = check_concurrency(options_);
+  const std::size_t all = check_concurrency(options_);
+  check_places(options_);
   for (const WorkerQueue& each : options_.queues) {
     queues_.push_back({.name = each.name, .concurrency = each.concurrency});
   }
-  if (options_.pool == nullptr) {
-    const auto threads = static_cast<std::size_t>(all);
+  if (options_.pool == nullptr && !options_.runs_inline) {
+    const std::size_t threads =
+        options_.threads > 0 ? options_.threads : std::min(all, most_threads);
     own_pool_ = std::make_unique<WorkerPool>(
-        PoolOptions{.workers = threads, .capacity = threads, .name = "tasks"});
+        PoolOptions{.workers = threads, .capacity = all, .name = "tasks"});
   }
 }
 
-WorkerCore::~WorkerCore() = default;
+// Handlers that were given back may still run, also on a pool that is not ours.
+WorkerCore::~WorkerCore() {
+  interrupt_all();
+  static_cast<void>(nobody_runs_.wait());
+  const auto last = lock_.hold();  // Who has set it is out of here.
+}
 
 void WorkerCore::handle(std::string kind, Handler handler) {
   handlers_[std::move(kind)] = std::move(handler);
@@ -96,193 +96,9 @@ void WorkerCore::hear_of_cancelled(const TaskId& task) {
   bell_.set();
 }
 
-void WorkerCore::note_progress(Context::Run& run, double fraction, std::string_view note) {
-  const auto turn = lock_.hold();
-  run.progress = std::isfinite(fraction) ? std::clamp(fraction, 0.0, 1.0) : 0;
-  run.note = note.substr(0, 1000);
-}
-
-// -- One attempt ----------------------------------------------------------------------------------
-
-Outcome WorkerCore::outcome_of(Context::Run& run) {
-  Outcome outcome{.id = run.task.id, .lease = run.task.lease, .kind = Outcome::Kind::failed};
-  const auto handler = handlers_.find(run.task.kind);
-  if (handler == handlers_.end()) {
-    outcome.text = fmt::format("no handler for kind \"{}\" in worker {}", run.task.kind, name_);
-    return outcome;
-  }
-  try {
-    auto payload = Json::parse(run.task.payload);
-    if (!payload)
-      throw std::runtime_error("its payload is no JSON: " + payload.error().to_string());
-    Context context(run);
-    const Finish finish = handler->second(*payload, context);
-    struct Reader {
-      Outcome& outcome;
-      void operator()(const Json& result) const {
-        outcome.kind = Outcome::Kind::done;
-        outcome.text = result.text();
-      }
-      void operator()(const Fail& fail) const {
-        outcome.kind = Outcome::Kind::failed_for_good;
-        outcome.text = fail.message;
-      }
-      void operator()(const Defer& defer) const {
-        outcome.kind = Outcome::Kind::deferred;
-        outcome.later = std::clamp(defer.later, Millis(0), longest_duration);
-      }
-      void operator()(const Cancel& cancel) const {
-        outcome.kind = Outcome::Kind::cancelled;
-        outcome.text = cancel.reason;
-      }
-    };
-    std::visit(Reader{outcome}, finish.what());
-  } catch (const std::exception& error) {
-    outcome.text = error.what();
-  } catch (...) {
-    outcome.text = "its handler threw something that is no std::exception";
-  }
-  return outcome;
-}
-
-void WorkerCore::execute(Context::Run& run) {
-  Outcome outcome = outcome_of(run);
-  const auto turn = lock_.hold();
-  ended_.push_back({.run = &run, .outcome = std::move(outcome)});
-  bell_.set();
-}
-
-void WorkerCore::start(Claimed task) {
-  Context::Run& run = runs_.emplace_back();
-  run.worker = this;
-  run.task = std::move(task);
-  run.began = now();
-  run.next_extension = run.began + run.task.lease_for / 3;
-  WorkerPool& pool = options_.pool == nullptr ? *own_pool_ : *options_.pool;
-  if (pool.post([this, &run] { execute(run); })) return;
-  // No room there: somebody else may have some.
-  const auto turn = lock_.hold();
-  ended_.push_back(
-      {.run = &run,
-       .outcome = {.id = run.task.id, .lease = run.task.lease, .kind = Outcome::Kind::released}});
-}
-
-// -- What a commit is to do -----------------------------------------------------------------------
-
-void WorkerCore::add_outcomes(Round& round) {
-  {
-    const auto turn = lock_.hold();
-    round.ended = std::exchange(ended_, {});
-  }
-  for (Ended& each : round.ended) {
-    if (each.run->is_given_back) continue;
-    Outcome outcome = each.outcome;
-    const bool has_failed = outcome.kind == Outcome::Kind::failed;
-    if (has_failed && each.run->is_late) {
-      outcome.text =
-          fmt::format("it took longer than {}: {}", to_text(each.run->task.timeout), outcome.text);
-    } else if (has_failed && each.run->is_interrupted) {
-      outcome.kind = Outcome::Kind::released;  // It has only done as it was told.
-    }
-    round.outcomes.push_back(std::move(outcome));
-  }
-}
-
-void WorkerCore::add_extensions(Round& round, TimePoint at) {
-  const auto turn = lock_.hold();
-  for (Context::Run& each : runs_) {
-    if (each.is_given_back || each.is_late) continue;
-    const bool has_news = each.progress && at >= each.began + progress_period;
-    if (at < each.next_extension && !has_news) continue;
-    const bool has_ended =
-        std::ranges::any_of(round.ended, [&](const Ended& one) { return one.run == &each; });
-    if (has_ended) continue;
-    round.extensions.push_back({.id = each.task.id,
-                                .lease = each.task.lease,
-                                .lease_for = each.task.lease_for,
-                                .progress = std::exchange(each.progress, std::nullopt),
-                                .note = std::exchange(each.note, {})});
-    round.extended.push_back(&each);
-    each.next_extension = at + each.task.lease_for / 3;
-  }
-}
-
-void WorkerCore::add_claims(Round& round, TimePoint at) {
-  const bool is_rung = is_rung_.exchange(false);
-  for (Queue& each : queues_) {
-    if (each.again_at && at >= *each.again_at) {
-      each.again_at.reset();
-      each.may_have_more = true;
-    }
-    each.may_have_more |= is_rung;
-    // Places that this round frees count.
-    const auto freed = std::ranges::count_if(
-        round.ended, [&](const Ended& one) { return one.run->task.queue == each.name; });
-    const int free = each.concurrency - each.running + static_cast<int>(freed);
-    if (!each.may_have_more || free <= 0) continue;
-    round.claims.push_back(
-        {.queue = each.name, .most = free, .lease_for = options_.lease_for, .worker = name_});
-    round.queues.push_back(&each);
-  }
-}
-
-void WorkerCore::commit(Round& round) {
-  core_.batcher().run([&](Transaction& transaction) {
-    round.recorded = transaction.finish(round.outcomes);
-    round.renewed = transaction.extend(round.extensions);
-    round.claimed.clear();
-    for (const ClaimRequest& each : round.claims) round.claimed.push_back(transaction.claim(each));
-  });
-}
-
-// The store has failed. What there is to say is said once more; leases that end meanwhile are taken by others.
-void WorkerCore::undo(Round& round) {
-  const auto turn = lock_.hold();
-  ended_.insert(ended_.begin(), std::make_move_iterator(round.ended.begin()),
-                std::make_move_iterator(round.ended.end()));
-  for (Context::Run* const each : round.given_back) each->is_given_back = false;
-  for (Context::Run* const each : round.extended) each->next_extension = now() + after_failure;
-  is_rung_ = true;
-}
-
-void WorkerCore::take_in(Round& round) {
-  for (std::size_t i = 0; i < round.recorded.size(); ++i) {
-    if (round.recorded[i] == Recorded::stale || round.recorded[i] == Recorded::cancelled) {
-      ++report_.stale;
-      continue;
-    }
-    switch (round.outcomes[i].kind) {
-      case Outcome::Kind::done: ++report_.done; break;
-      case Outcome::Kind::failed:
-      case Outcome::Kind::failed_for_good: ++report_.failed; break;
-      case Outcome::Kind::deferred: ++report_.deferred; break;
-      case Outcome::Kind::released: ++report_.given_back; break;
-      case Outcome::Kind::cancelled: break;
-    }
-  }
-  for (const Ended& each : round.ended) {
-    const auto queue = std::ranges::find(queues_, each.run->task.queue, &Queue::name);
-    --queue->running;
-    runs_.remove_if([&](const Context::Run& run) { return &run == each.run; });
-  }
-  for (std::size_t i = 0; i < round.renewed.size(); ++i) {
-    if (round.renewed[i] != Recorded::yes) round.extended[i]->stop.request_stop();
-  }
-  for (std::size_t i = 0; i < round.claimed.size(); ++i) {
-    Queue& queue = *round.queues[i];
-    ClaimResult& result = round.claimed[i];
-    queue.may_have_more = std::ssize(result.tasks) == round.claims[i].most;
-    if (result.again_in) queue.again_at = now() + *result.again_in;
-    for (Claimed& task : result.tasks) {
-      ++queue.running;
-      start(std::move(task));
-    }
-  }
-}
-
 // -- Time -----------------------------------------------------------------------------------------
 
-void WorkerCore::stop_late_and_cancelled(TimePoint at) {
+void WorkerCore::stop_late_and_cancelled(Millis now) {
   std::vector<TaskId> cancelled;
   {
     const auto turn = lock_.hold();
@@ -290,8 +106,8 @@ void WorkerCore::stop_late_and_cancelled(TimePoint at) {
   }
   for (Context::Run& each : runs_) {
     const bool is_cancelled = std::ranges::find(cancelled, each.task.id) != cancelled.end();
-    const bool is_late = each.task.timeout > Millis(0) && at >= each.began + each.task.timeout;
-    each.is_late |= is_late;
+    const bool is_late = each.task.timeout > Millis(0) && now >= each.began + each.task.timeout;
+    if (is_late) each.is_late = true;
     if (is_cancelled || is_late) each.stop.request_stop();
   }
 }
@@ -303,34 +119,34 @@ void WorkerCore::interrupt_all() {
   }
 }
 
-// Those that have not ended in time: what they say no longer counts.
-void WorkerCore::give_back(Round& round) {
-  for (Context::Run& each : runs_) {
-    const bool has_ended =
-        std::ranges::any_of(round.ended, [&](const Ended& one) { return one.run == &each; });
-    if (has_ended || std::exchange(each.is_given_back, true)) continue;
-    round.given_back.push_back(&each);
-    round.outcomes.push_back(
-        {.id = each.task.id, .lease = each.task.lease, .kind = Outcome::Kind::released});
-  }
-}
-
-std::optional<TimePoint> WorkerCore::next_event() const {
-  std::optional<TimePoint> next;
-  const auto consider = [&](TimePoint at) { next = next ? std::min(*next, at) : at; };
-  for (const Context::Run& each : runs_) {
-    if (!each.is_late) {
+std::optional<Millis> WorkerCore::next_event() {
+  std::optional<Millis> next = pool_is_full_until_;
+  const auto consider = [&](std::optional<Millis> at) {
+    if (at) next = next ? std::min(*next, *at) : at;
+  };
+  {
+    const auto turn = lock_.hold();
+    for (const Context::Run& each : runs_) {
+      if (each.is_late || each.is_given_back) continue;
       consider(each.next_extension);
+      consider(each.news_due);
       if (each.task.timeout > Millis(0)) consider(each.began + each.task.timeout);
     }
   }
-  for (const Queue& each : queues_) {
-    if (each.again_at) consider(*each.again_at);
-  }
+  for (const Queue& each : queues_) consider(each.again_at);
   return next;
 }
 
-// For those who look: see Tasks::workers() and explain().
+Deadline WorkerCore::sleeps_until(std::optional<TimePoint> gives_up_at) {
+  Deadline deadline;
+  const auto next = next_event();
+  if (next && core_.clock().moves_by_itself()) deadline = within(*next - clock());
+  if (gives_up_at) deadline = std::min(deadline.when(), *gives_up_at);
+  return deadline;
+}
+
+// -- For those who look: see Tasks::workers() and explain() ---------------------------------------
+
 std::optional<std::int64_t> WorkerCore::register_worker() {
   WorkerRow row{.name = name_, .queues = {}, .kinds = {}};
   for (const Queue& each : queues_) {
@@ -353,28 +169,41 @@ void WorkerCore::unregister_worker(std::optional<std::int64_t> row) {
   }
 }
 
+// -- The loop -------------------------------------------------------------------------------------
+
 WorkerReport WorkerCore::run(const std::stop_token& stop, Millis grace, bool until_idle) {
   report_ = {};
   is_rung_ = true;
-  const auto row = register_worker();
-  core_.listeners().add(*this, [&] {
-    std::vector<std::string> names;
-    for (const Queue& each : queues_) names.push_back(each.name);
-    return names;
-  }());
+  // Is seen, and is told of what happens, as long as it runs.
+  struct Listening {
+    explicit Listening(WorkerCore& who) : worker(who), row(worker.register_worker()) {
+      std::vector<std::string> names;
+      for (const Queue& each : worker.queues_) names.push_back(each.name);
+      worker.core_.listeners().add(worker, names);
+      worker.core_.clock().subscribe(&worker, [this] { worker.bell_.set(); });
+    }
+    ~Listening() {
+      worker.core_.clock().unsubscribe(&worker);
+      worker.core_.listeners().remove(worker);
+      worker.unregister_worker(row);
+    }
+    WorkerCore& worker;
+    const std::optional<std::int64_t> row;
+  } const listening(*this);
   const std::stop_callback wakes(stop, [this] { bell_.set(); });
   std::optional<TimePoint> gives_up_at;
   for (;;) {
     bell_.reset();
-    const TimePoint at = now();
+    const bool is_over = gives_up_at && now() >= *gives_up_at;
     if (stop.stop_requested() && !gives_up_at) {
-      gives_up_at = at + grace;
+      gives_up_at = now() + grace;
       interrupt_all();
     }
+    const Millis at = clock();
     stop_late_and_cancelled(at);
     Round round;
     add_outcomes(round);
-    if (gives_up_at && at >= *gives_up_at) give_back(round);
+    if (is_over) give_back(round);
     add_extensions(round, at);
     if (!gives_up_at) add_claims(round, at);
     if (!round.is_empty()) {
@@ -390,18 +219,17 @@ WorkerReport WorkerCore::run(const std::stop_token& stop, Millis grace, bool unt
       take_in(round);
       continue;
     }
-    const bool has_runs = !runs_.empty();
-    if (!has_runs && (gives_up_at || until_idle)) break;
-    if (gives_up_at && at >= *gives_up_at) {
-      // Their handlers still run, and are waited for by the destructor of the pool.
-      if (std::ranges::all_of(runs_, &Context::Run::is_given_back)) break;
+    if (runs_.empty() && gives_up_at) break;
+    if (runs_.empty() && until_idle && !pool_is_full_until_) {
+      core_.keeper().work_now();  // What is due by now, the keeper may not have seen yet.
+      if (is_rung_) continue;
+      break;
     }
-    auto next = next_event();
-    if (gives_up_at) next = next ? std::min(*next, *gives_up_at) : *gives_up_at;
-    static_cast<void>(bell_.wait({.deadline = next ? Deadline(*next) : Deadline(), .stop = {}}));
+    // Their handlers still run, and are waited for by the destructor.
+    const auto is_given_back = [](const Context::Run& run) { return run.is_given_back.load(); };
+    if (is_over && std::ranges::all_of(runs_, is_given_back)) break;
+    static_cast<void>(bell_.wait({.deadline = sleeps_until(gives_up_at), .stop = {}}));
   }
-  core_.listeners().remove(*this);
-  unregister_worker(row);
   return report_;
 }
 
@@ -411,8 +239,15 @@ Worker::Worker(Tasks tasks, WorkerOptions options)
     : core_(std::make_unique<WorkerCore>(std::move(tasks), std::move(options))) {}
 Worker::~Worker() = default;
 
-void Worker::handle(std::string kind, std::function<Finish(const Json&, Context&)> handler) {
-  if (const auto good = check_kind(kind); !good) throw std::invalid_argument(good.error().message);
+void Worker::add(std::string kind, handoff::detail::TaskHandler handler) {
+  const auto check = [](const Checked& good) {
+    if (!good) throw std::invalid_argument(good.error().message);
+  };
+  check(check_kind(kind));
+  if (handler.options.max_attempts != 0) {
+    check(check_max_attempts(handler.options.max_attempts, "max_attempts"));
+  }
+  if (handler.options.retry) check(handler.options.retry->check("retry"));
   core_->handle(std::move(kind), std::move(handler));
 }
 

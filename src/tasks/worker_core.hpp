@@ -1,8 +1,14 @@
 // What a Worker does: one thread claims, extends and records, in shared commits; handlers run on a pool.
+//
+//   worker.cpp           options, and the loop of that thread
+//   worker_round.cpp     what one commit is to do, and what becomes of it
+//   worker_attempt.cpp   one handler and its outcome
+//   worker_context.cpp   what a handler can say while it runs
+//
+// Times are those of the store's clock, since boot: leases end by it, and tests move it.
 #pragma once
 
-#include <atomic>
-#include <functional>
+#include <deque>
 #include <list>
 #include <map>
 #include <memory>
@@ -10,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "handoff/detail/core/atomic.hpp"
 #include "handoff/event.hpp"
 #include "handoff/mutex.hpp"
 #include "handoff/tasks/worker.hpp"
@@ -17,34 +24,50 @@
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
-// A task that a handler has in hand.
 class WorkerCore;
 
+// A task that a handler has in hand.
 struct Context::Run {
   WorkerCore* worker = nullptr;
   Claimed task;
   std::stop_source stop{};
-  TimePoint began{};
-  TimePoint next_extension{};
-  bool is_late = false;         // Its time is over.
-  bool is_interrupted = false;  // The worker shuts down.
-  bool is_given_back = false;   // What its handler says no longer counts.
+  const Wait limits{.deadline = {}, .stop = stop.get_token()};  // Of what its coroutine awaits.
+  Millis began{};
+  handoff::detail::atomic<bool> is_late{false};         // Its time is over.
+  handoff::detail::atomic<bool> is_interrupted{false};  // The worker, or its pool, shuts down.
+  handoff::detail::atomic<bool> is_given_back{false};   // What its handler says no longer counts.
+  bool has_ended = false;                               // Said in this round. The loop's own.
   // Guarded by the worker's lock.
+  Millis next_extension{};
+  std::optional<Millis> news_due{};  // When what follows is to be written.
   std::optional<double> progress{};
   std::string note{};
+  std::deque<LogLine> lines{};
 };
 
 class WorkerCore final : public HungryOne {
  public:
-  using Handler = std::function<Finish(const Json&, Context&)>;
+  using Handler = handoff::detail::TaskHandler;
 
   WorkerCore(Tasks tasks, WorkerOptions options);
   ~WorkerCore();
 
   void handle(std::string kind, Handler handler);
   WorkerReport run(const std::stop_token& stop, Millis grace, bool until_idle);
+
+  // -- For handlers ------------------------------------------------------------------------------
   std::vector<StepResult> inputs_of(const Context::Run& run) const;
   void note_progress(Context::Run& run, double fraction, std::string_view note);
+  void note_line(Context::Run& run, std::string_view line);
+  bool extend(Context::Run& run, Millis time);
+
+  // -- For those who run them --------------------------------------------------------------------
+  Lazy<Outcome> attempt(Context::Run& run, const Handler& handler);
+  // Once for each that was started. Afterwards the worker may be gone.
+  void end(Context::Run& run, Outcome outcome);
+  static Outcome outcome_of(const Context::Run& run, Outcome::Kind kind) {
+    return {.id = run.task.id, .lease = run.task.lease, .kind = kind};
+  }
 
   void ring() override;
   bool is_hungry() const override { return true; }
@@ -56,7 +79,7 @@ class WorkerCore final : public HungryOne {
     int concurrency = 1;
     int running = 0;
     bool may_have_more = true;
-    std::optional<TimePoint> again_at{};
+    std::optional<Millis> again_at{};
   };
   struct Ended {
     Context::Run* run;
@@ -65,6 +88,8 @@ class WorkerCore final : public HungryOne {
   // What one commit is to do.
   struct Round {
     std::vector<Ended> ended;
+    std::vector<TaskLines> lines;
+    std::vector<Context::Run*> logged;
     std::vector<Outcome> outcomes;
     std::vector<Extension> extensions;
     std::vector<Context::Run*> extended;
@@ -81,21 +106,38 @@ class WorkerCore final : public HungryOne {
     }
   };
 
-  void execute(Context::Run& run);
-  Outcome outcome_of(Context::Run& run);
+  // -- worker.cpp --------------------------------------------------------------------------------
+  Millis clock() const { return core_.clock().since_boot(); }
+  void stop_late_and_cancelled(Millis now);
+  void interrupt_all();
+  std::optional<Millis> next_event();
+  Deadline sleeps_until(std::optional<TimePoint> gives_up_at);
+
+  // -- worker_round.cpp --------------------------------------------------------------------------
   void add_outcomes(Round& round);
-  void add_extensions(Round& round, TimePoint now);
-  void add_claims(Round& round, TimePoint now);
-  void stop_late_and_cancelled(TimePoint now);
+  void add_extensions(Round& round, Millis now);
+  void add_claims(Round& round, Millis now);
+  void add_lines_locked(Round& round, Context::Run& run);
   void commit(Round& round);
   void undo(Round& round);
   void take_in(Round& round);
-  void start(Claimed task);
   void give_back(Round& round);
-  void interrupt_all();
-  std::optional<TimePoint> next_event() const;
   std::optional<std::int64_t> register_worker();
   void unregister_worker(std::optional<std::int64_t> row);
+
+  // -- worker_attempt.cpp ------------------------------------------------------------------------
+  void start(Claimed task, Deadline patience);
+  bool hand_in(Context::Run& run, const Handler& handler, Deadline patience);
+  Outcome run_plain(Context::Run& run, const Handler& handler) const;
+  Json payload_of(const Context::Run& run) const;
+  Outcome outcome_of(const Context::Run& run, const Finish& finish) const;
+  void judge(const Context::Run& run, Outcome& outcome) const;
+  std::string nobody_handles(std::string_view kind) const;
+  class PlainJob;
+  class LazyJob;
+
+  // -- worker_context.cpp ------------------------------------------------------------------------
+  void has_news_locked(Context::Run& run);
 
   const Tasks tasks_;
   TasksCore& core_;
@@ -104,15 +146,18 @@ class WorkerCore final : public HungryOne {
   std::map<std::string, Handler, std::less<>> handlers_;
   std::vector<Queue> queues_;
   WorkerReport report_;
+  std::optional<Millis> pool_is_full_until_;  // No claims before.
 
   Event bell_;
-  std::atomic<bool> is_rung_{true};
+  handoff::detail::atomic<bool> is_rung_{true};
+  Event nobody_runs_{{.is_set = true}};
   Mutex lock_{{.name = "a worker's tasks"}};
   // Guarded by lock_.
   std::vector<Ended> ended_;
   std::vector<TaskId> cancelled_;
+  std::size_t in_hand_ = 0;  // Started, and not ended.
 
-  std::list<Context::Run> runs_;          // The running thread's own.
+  std::list<Context::Run> runs_;          // The loop's own.
   std::unique_ptr<WorkerPool> own_pool_;  // Last: its threads use all of the above.
 };
 

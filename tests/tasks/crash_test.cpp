@@ -17,6 +17,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "handoff/tasks/worker.hpp"
@@ -61,8 +62,11 @@ class LineLog {
   const LineLog done(folder + "/done");
   const auto tasks = tasks::open("sqlite:" + folder + "/tasks.db");
   if (!tasks) ::_exit(4);
-  tasks->on_change([&](const TaskId& id, TaskState state) {
-    if (state == TaskState::done) done.add(id.to_string());
+  auto watch = tasks->watch({.capacity = 10'000});
+  const std::jthread records([&](const std::stop_token& stop) {
+    while (const auto event = watch.take({.deadline = {}, .stop = stop})) {
+      if (event->state == TaskState::done) done.add(event->id.to_string());
+    }
   });
   Worker worker{*tasks, {.queues = {{"q", 4}}, .lease_for = 1s}};
   worker.handle("k", [](const Json&, Context&) -> Finish { return {}; });
@@ -148,13 +152,14 @@ TEST_F(Crashes, LoseNothingAndRecordNothingTwice) {
   // Nobody is left. What they had is taken back at once, as the store is opened.
   const Tasks tasks = tasks::open("sqlite:" + path + "/tasks.db").value();
   const LineLog done(path + "/done");
-  tasks.on_change([&](const TaskId& id, TaskState state) {
-    if (state == TaskState::done) done.add(id.to_string());
-  });
+  auto watch = tasks.watch({.capacity = 1'000'000});
   Worker worker{tasks, {.queues = {{"q", 4}}}};
   worker.handle("k", [](const Json&, Context&) -> Finish { return {}; });
   worker.run_until_idle();
-  tasks.on_change(nullptr);
+  while (const auto event = watch.poll()) {
+    ASSERT_EQ(event->missed, 0u);
+    if (event->state == TaskState::done) done.add(event->id.to_string());
+  }
 
   const auto accepted = lines_of(path + "/accepted");
   int lost = 0;

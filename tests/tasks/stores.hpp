@@ -10,27 +10,12 @@
 #include <vector>
 
 #include "handoff/tasks/tasks.hpp"
-#include "tasks/clock.hpp"
+#include "handoff/tasks/testing.hpp"
 #include "tasks/stores/sqlite/sqlite_store.hpp"
 
 namespace handoff::tests {
 
-class ManualTaskClock final : public tasks::TaskClock {
- public:
-  tasks::Time now() const override { return now_; }
-  std::chrono::milliseconds since_boot() const override { return since_boot_; }
-
-  void advance(std::chrono::milliseconds time) {
-    now_ += time;
-    since_boot_ += time;
-  }
-  // Somebody sets the time of day.
-  void set(tasks::Time time) { now_ = time; }
-
- private:
-  tasks::Time now_ = tasks::parse_time("2026-11-17T12:00:00Z").value();
-  std::chrono::milliseconds since_boot_{1'000'000};
-};
+using handoff::testing::ManualTaskClock;
 
 // A folder of its own, gone with the test.
 class Folder {

@@ -170,15 +170,6 @@ TEST_F(DurableTasks, CanBeWaitedFor) {
             TaskError::Code::stopped);
 }
 
-TEST_F(DurableTasks, TellOfTheirChanges) {
-  std::vector<TaskState> seen;
-  tasks().on_change([&](const TaskId&, TaskState state) { seen.push_back(state); });
-  const auto id = tasks().enqueue(plain()).value().id;
-  ASSERT_TRUE(tasks().cancel(id));
-  tasks().on_change(nullptr);
-  EXPECT_THAT(seen, ::testing::ElementsAre(TaskState::ready, TaskState::cancelled));
-}
-
 TEST_F(DurableTasks, CanBePartOfAUsersTransaction) {
   sqlite3* connection = nullptr;
   ASSERT_EQ(sqlite3_open(folder.file("shop.db").c_str(), &connection), SQLITE_OK);

@@ -51,6 +51,8 @@ inline constexpr std::int64_t lowest_priority = -100;
 inline constexpr std::int64_t highest_priority = 100;
 inline constexpr std::int64_t most_attempts = 1000;
 inline constexpr std::size_t payload_size = std::size_t{1} << 20;
+inline constexpr std::size_t log_lines = 1000;  // Of a task, that are kept.
+inline constexpr std::size_t log_line_size = 4096;
 inline constexpr std::chrono::milliseconds shortest_lease = std::chrono::seconds(1);
 inline constexpr std::chrono::milliseconds longest_lease = std::chrono::days(1);
 }  // namespace limits

@@ -50,6 +50,13 @@ struct AttemptError {
   std::string message;
 };
 
+// What a handler said while it ran: see Context::log().
+struct LogLine {
+  std::int64_t number = 0;  // From 1 on. Only the last 1000 are kept.
+  Time at;
+  std::string line;
+};
+
 // As it was when it was looked at.
 struct Task {
   TaskId id;

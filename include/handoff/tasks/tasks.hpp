@@ -28,13 +28,17 @@
 #include <utility>
 #include <vector>
 
+#include "handoff/lazy.hpp"
+#include "handoff/tasks/clock.hpp"
 #include "handoff/tasks/error.hpp"
 #include "handoff/tasks/explain.hpp"
 #include "handoff/tasks/kind.hpp"
+#include "handoff/tasks/notice.hpp"
 #include "handoff/tasks/payload.hpp"
 #include "handoff/tasks/queue.hpp"
 #include "handoff/tasks/schedule.hpp"
 #include "handoff/tasks/task.hpp"
+#include "handoff/tasks/watch.hpp"
 #include "handoff/tasks/workflow.hpp"
 #include "handoff/wait.hpp"
 
@@ -42,7 +46,6 @@ struct sqlite3;
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
-class TaskClock;
 class TasksCore;
 
 struct OpenOptions {
@@ -137,10 +140,17 @@ class Tasks {
   // Until it is done, dead or cancelled. `timed_out`, `stopped` or `not_found` otherwise.
   std::expected<Task, TaskError> wait(const TaskId& id, const Wait& wait = {}) const;
   std::expected<Task, TaskError> wait(const TaskId& id, std::chrono::milliseconds timeout) const;
+  // The same for coroutines: the stop_token is that of the running task.
+  Lazy<std::expected<Task, TaskError>> async_wait(TaskId id, Deadline deadline = {}) const;
+  // The same as a call: see notice.hpp. Refused with `not_found`.
+  using OnFinished = std::function<void(std::expected<Task, TaskError>)>;
+  std::expected<Notice, TaskError> on_finished(const TaskId& id, OnFinished callback) const;
+  // What happens from now on: see watch.hpp. Throws std::invalid_argument if the capacity is 0.
+  Watch watch(WatchOptions options = {}) const;
+  // What its handlers have said: see Context::log().
+  std::vector<LogLine> log(const TaskId& id) const;
   QueueLook queue(std::string_view name) const;
   std::vector<QueueLook> queues() const;
-  // Called after each commit, by the thread that made it, with what has changed by it. Must be short, and must not call this.
-  void on_change(std::function<void(const TaskId&, TaskState)> hook) const;
 
   // -- Changing ----------------------------------------------------------------------------------
 

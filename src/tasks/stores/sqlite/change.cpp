@@ -52,6 +52,14 @@ void SqliteTransaction::note_due(Millis in) {
   changes_.due_in = changes_.due_in ? std::min(*changes_.due_in, in) : in;
 }
 
+void SqliteTransaction::note_state(const TaskRow& row, QueueRow& queue) {
+  if (!queue.number_in_changes) {
+    queue.number_in_changes = static_cast<std::uint32_t>(changes_.queues.size());
+    changes_.queues.push_back(queue.name);
+  }
+  changes_.states.push_back({.id = row.id, .state = row.state, .queue = *queue.number_in_changes});
+}
+
 // A new one.
 void SqliteTransaction::count_in(const TaskRow& row) {
   QueueRow& queue = rows_.queue(row.queue);
@@ -63,7 +71,7 @@ void SqliteTransaction::count_in(const TaskRow& row) {
     group.is_changed = true;
     ++group.tasks;
   }
-  changes_.states.emplace_back(row.id, row.state);
+  note_state(row, queue);
 }
 
 void SqliteTransaction::change(TaskRow& row, TaskState to) {
@@ -85,7 +93,7 @@ void SqliteTransaction::change(TaskRow& row, TaskState to) {
   // Who had to wait for the limit of the queue may go on.
   const bool frees_one = running < 0 && queue.settings->concurrency > 0;
   if (frees_one && queue.count(TaskState::ready) > 0) ++changes_.ready[queue.name];
-  changes_.states.emplace_back(row.id, to);
+  note_state(row, queue);
 }
 
 void SqliteTransaction::give_turn(TaskRow& row) {
@@ -187,6 +195,7 @@ void SqliteTransaction::forget(const TaskRow& row) {
   }
   if ((row.flags & in_workflow) != 0) leave_workflow(row);
   execute(database_, "delete from handoff_error where task = ?", row.seq);
+  execute(database_, "delete from handoff_log where task = ?", row.seq);
   execute(database_, "delete from handoff_task where seq = ?", row.seq);
   QueueRow& queue = rows_.queue(row.queue);
   --queue.count(row.state);

@@ -111,11 +111,10 @@ std::vector<Recorded> SqliteTransaction::extend(std::span<const Extension> exten
     const Millis lease_for =
         each.lease_for > Millis(0) ? each.lease_for : rows_.queue(row->queue).settings->lease_for;
     execute(database_,
-            "update handoff_task set lease_until = ?, progress = coalesce(?, progress), note = "
-            "coalesce(?, note) "
-            "where seq = ?",
+            "update handoff_task set lease_until = max(lease_until, ?), progress = coalesce(?, "
+            "progress), note = coalesce(?, note) where seq = ?",
             since_boot_ + lease_for, each.progress, if_any(each.note), row->seq);
-    if (each.progress || !each.note.empty()) changes_.states.emplace_back(each.id, row->state);
+    if (each.progress || !each.note.empty()) note_state(*row, rows_.queue(row->queue));
   }
   return recorded;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,7 @@ struct QueueRow {
   std::int64_t tokens_at = 0;
   const QueueSettings* settings = nullptr;
   bool is_changed = false;
+  std::optional<std::uint32_t> number_in_changes{};  // Once one of its tasks has changed.
 
   std::int64_t& count(TaskState state) { return counts[static_cast<std::size_t>(state)]; }
   std::int64_t unfinished() const { return counts[0] + counts[1] + counts[2] + counts[3]; }

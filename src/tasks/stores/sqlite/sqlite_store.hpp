@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "handoff/mutex.hpp"
-#include "tasks/clock.hpp"
+#include "handoff/tasks/clock.hpp"
 #include "tasks/process_lock.hpp"
 #include "tasks/store.hpp"
 #include "tasks/stores/sqlite/checkpoints.hpp"

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tasks/clock.hpp"
+#include "handoff/tasks/clock.hpp"
 #include "tasks/process_lock.hpp"
 #include "tasks/store.hpp"
 #include "tasks/stores/sqlite/database.hpp"
@@ -58,7 +58,9 @@ class SqliteTransaction final : public Transaction {
         now_(clock.now()),
         since_boot_(clock.since_boot()),
         processes_(processes),
-        process_(processes == nullptr ? 0 : processes->number()) {}
+        process_(processes == nullptr ? 0 : processes->number()) {
+    changes_.at = now_;
+  }
 
   Time now() const override { return now_; }
   Changes& changes() override { return changes_; }
@@ -69,6 +71,7 @@ class SqliteTransaction final : public Transaction {
   ClaimResult claim(const ClaimRequest& request) override;
   std::vector<Recorded> finish(std::span<const Outcome> outcomes) override;
   std::vector<Recorded> extend(std::span<const Extension> extensions) override;
+  void log(std::span<const TaskLines> lines) override;
   std::expected<TaskState, TaskError> cancel(const TaskId& id, std::string_view reason) override;
   std::expected<TaskState, TaskError> replay(const TaskId& id) override;
 
@@ -103,6 +106,8 @@ class SqliteTransaction final : public Transaction {
                                                     std::int64_t after) override;
   std::optional<Task> get(const TaskId& id) override;
   TaskPage list(const TaskFilter& filter) override;
+  std::vector<LogLine> lines_of(const TaskId& id) override;
+  std::vector<std::optional<TaskState>> states_of(std::span<const TaskId> ids) override;
 
   Chore promote(int most) override;
   Chore reclaim(int most) override;
@@ -122,6 +127,7 @@ class SqliteTransaction final : public Transaction {
   std::optional<TaskRow> row_of(const TaskId& id);
   std::optional<TaskRow> row_of(std::int64_t seq);
   void note_due(Millis in);
+  void note_state(const TaskRow& row, QueueRow& queue);
   void count_in(const TaskRow& row);
   // Moves the numbers from the state it is in to another, and tells who waits. The row itself is the caller's to write.
   void change(TaskRow& row, TaskState to);
