@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -17,19 +18,21 @@ namespace handoff::tests {
 
 class ManualTaskClock final : public tasks::TaskClock {
  public:
-  tasks::Time now() const override { return now_; }
-  std::chrono::milliseconds since_boot() const override { return since_boot_; }
+  tasks::Time now() const override { return tasks::Time(tasks::Millis(now_)); }
+  std::chrono::milliseconds since_boot() const override { return tasks::Millis(since_boot_); }
 
   void advance(std::chrono::milliseconds time) {
-    now_ += time;
-    since_boot_ += time;
+    now_ += time.count();
+    since_boot_ += time.count();
   }
   // Somebody sets the time of day.
-  void set(tasks::Time time) { now_ = time; }
+  void set(tasks::Time time) { now_ = time.time_since_epoch().count(); }
 
  private:
-  tasks::Time now_ = tasks::parse_time("2026-11-17T12:00:00Z").value();
-  std::chrono::milliseconds since_boot_{1'000'000};
+  // The keeper of a store may look at any time.
+  std::atomic<std::int64_t> now_ =
+      tasks::parse_time("2026-11-17T12:00:00Z").value().time_since_epoch().count();
+  std::atomic<std::int64_t> since_boot_ = 1'000'000;
 };
 
 // A folder of its own, gone with the test.

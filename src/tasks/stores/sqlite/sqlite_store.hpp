@@ -20,6 +20,9 @@ struct SqliteOptions {
   bool is_fast =
       false;  // Not synced with each commit: what the machine's last second held may be lost if its power fails.
   const TaskClock* clock = &TaskClock::real();
+  DatabaseOptions database{};
+  // A larger file is not read as a whole when it is opened: see health.hpp.
+  std::uint64_t checked_whole = std::uint64_t{64} << 20;
 };
 
 class SqliteStore final : public Store {
@@ -30,11 +33,13 @@ class SqliteStore final : public Store {
 
   Changes transact(const std::function<void(Transaction&)>& work) override;
   void read(const std::function<void(Transaction&)>& work) override;
+  Changes reclaim_from_the_dead() override;
 
  private:
   void prepare();
+  void use_wal();
   void begin_after_boot();
-  void reclaim_from_the_dead();
+  Changes reclaim_from(const std::function<bool(std::int64_t)>& is_gone);
 
   const SqliteOptions options_;
   std::unique_ptr<ProcessLock> process_;
