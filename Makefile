@@ -2,11 +2,12 @@
 
 JOBS ?= $(shell nproc)
 RUNS ?= 1000000
+CRASH_SECONDS ?= 600
 build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) -j $(JOBS)
 sources = $(shell find include src tests examples bench -name '*.[hic]pp' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build dev run test test-fast simulate mutants tsan asan clang package bench format lint clean
+.PHONY: help deps build dev run test test-fast simulate crash mutants tsan asan clang package bench format lint clean
 
 help: ## List these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,6 +34,10 @@ simulate: deps ## The simulated tests with a million schedules each, or RUNS=...
 	@cmake --preset release >/dev/null && cmake --build --preset release -j $(JOBS) --target sim_tests
 	@seq 0 $$(($(JOBS) - 1)) | HANDOFF_RUNS=$(RUNS) GTEST_TOTAL_SHARDS=$(JOBS) xargs -P $(JOBS) -I{} \
 	  env GTEST_SHARD_INDEX={} build/release/tests/sim_tests
+
+crash: deps ## Kill processes that enqueue and work, at random, for CRASH_SECONDS=600: no task is lost or completed twice
+	@cmake --preset release >/dev/null && cmake --build --preset release -j $(JOBS) --target tasks_tests
+	@HANDOFF_CRASH_SECONDS=$(CRASH_SECONDS) build/release/tests/tasks_tests --gtest_filter='Crashes.LoseNothing*'
 
 tsan: deps ## The concurrent tests under ThreadSanitizer
 	@tools/test tsan

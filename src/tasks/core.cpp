@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tasks/notice_core.hpp"
-#include "tasks/stores/sqlite/database.hpp"
+#include "tasks/stores/sqlite/sqlite_store.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
@@ -15,9 +15,12 @@ TasksCore::TasksCore(std::unique_ptr<Store> store, const std::string& file, cons
       batcher_(*store_, {.committed = [this](const Changes& changes) { committed(changes); },
                          .afterwards = [this] { call_notices(); }}) {
   keeper_ = std::make_unique<Keeper>(
-      batcher_, Keeper::Options{.store = file, .clock = &clock, .changed_by_others = [this] {
-                                  changed_by_others();
-                                }});
+      batcher_,
+      Keeper::Options{.store = file,
+                      .clock = &clock,
+                      .changed_by_others = [this] { changed_by_others(); },
+                      .somebody_is_gone = [this] { committed(store_->reclaim_from_the_dead()); }});
+  keeper_->start();
   clock_.subscribe(this, [this] { keeper_->work_now(); });
 }
 
@@ -25,7 +28,14 @@ TasksCore::~TasksCore() { clock_.unsubscribe(this); }
 
 void TasksCore::committed(const Changes& changes) {
   listeners_.tell(changes);
-  if (changes.due_in && keeper_) keeper_->due_in(*changes.due_in);
+  if (changes.due_in) keeper_->due_in(*changes.due_in);
+}
+
+Tasks TasksAccess::open(sqlite::SqliteOptions options) {
+  const TaskClock& clock = *options.clock;
+  const std::string file = options.path;
+  auto store = std::make_unique<sqlite::SqliteStore>(std::move(options));
+  return Tasks(std::make_shared<TasksCore>(std::move(store), file, clock));
 }
 
 // Somebody waits: are those finished?

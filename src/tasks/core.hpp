@@ -14,6 +14,10 @@
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
+namespace sqlite {
+struct SqliteOptions;
+}
+
 class TasksCore {
  public:
   TasksCore(std::unique_ptr<Store> store, const std::string& file, const TaskClock& clock);
@@ -43,6 +47,8 @@ class TasksCore {
 
 // For the library itself.
 struct TasksAccess {
+  // With options that users have no use for. Throws sqlite::Failure.
+  static Tasks open(sqlite::SqliteOptions options);
   static TasksCore& core(const Tasks& tasks) { return *tasks.core_; }
 };
 

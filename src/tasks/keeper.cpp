@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include "handoff/clock.hpp"
 #include "handoff/log.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
@@ -56,7 +57,7 @@ void empty(int descriptor) {
 // Wakes the thread: by the time, which may be set; by others here; by other processes.
 class Keeper::Alarm {
  public:
-  enum class Reason : std::uint8_t { time, told, changed };
+  enum class Reason : std::uint8_t { time, told, changed, somebody_is_gone };
 
   explicit Alarm(const std::string& store)
       : told_(checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")),
@@ -64,7 +65,9 @@ class Keeper::Alarm {
                        "timerfd_create")),
         files_(store.empty() ? -1 : ::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
     if (store.empty()) return;
-    bell_ = ::inotify_add_watch(files_.get(), (store + "-processes").c_str(), IN_MODIFY);
+    // Also told when a process that had it open is gone, however it went.
+    bell_ = ::inotify_add_watch(files_.get(), (store + "-processes").c_str(),
+                                IN_MODIFY | IN_CLOSE_WRITE);
     const int wal = ::inotify_add_watch(files_.get(), (store + "-wal").c_str(), IN_MODIFY);
     if (bell_ >= 0 && wal >= 0) return;
     handoff::detail::log_line("tasks: " + store + " cannot be watched (" +
@@ -89,16 +92,11 @@ class Keeper::Alarm {
     const int ready = ::poll(all.data(), all.size(), looks_again ? again_ms[looks_] : -1);
     empty(told_.get());
     empty(timer_.get());
-    if (ready == 0) {
-      ++looks_;
-      return Reason::changed;
-    }
-    if (all[2].revents != 0) {
-      is_deaf_ = true;
-      // Who rings has committed. Of others only the beginning of a commit is seen: it is looked for some times.
-      looks_ = has_rung() ? again_ms.size() : 0;
-      return Reason::changed;
-    }
+    if (ready == 0) ++looks_;
+    if (all[2].revents != 0) read_signs();
+    const bool has_changed = ready == 0 || all[2].revents != 0;
+    if (has_changed && !looks_for_dead_until_.has_passed()) return Reason::somebody_is_gone;
+    if (has_changed) return Reason::changed;
     return all[0].revents != 0 ? Reason::told : Reason::time;
   }
 
@@ -119,18 +117,29 @@ class Keeper::Alarm {
     ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &due, nullptr);
   }
 
-  // Reads all that has happened to the files: whether the last of it was the bell.
-  bool has_rung() {
-    bool is_last = false;
+  // Reads all that has happened to the files.
+  void read_signs() {
+    is_deaf_ = true;
+    bool has_rung_last = false;
+    bool is_somebody_gone = false;
     alignas(inotify_event) std::array<char, 4096> bytes;
     for (;;) {
       const ssize_t count = ::read(files_.get(), bytes.data(), bytes.size());
-      if (count <= 0) return is_last;
+      if (count <= 0) break;
       for (ssize_t at = 0; at < count;) {
         const auto& event = *reinterpret_cast<const inotify_event*>(bytes.data() + at);
-        is_last = event.wd == bell_;
+        has_rung_last = event.wd == bell_;
+        is_somebody_gone |= (event.mask & IN_CLOSE_WRITE) != 0;
         at += static_cast<ssize_t>(sizeof event + event.len);
       }
+    }
+    // The kernel tells of it just before it takes the locks away: that is looked for some times too.
+    if (is_somebody_gone) looks_for_dead_until_ = within(std::chrono::seconds(1));
+    // Who rings has committed. Of others only the beginning of a commit is seen: it is looked for some times.
+    if (is_somebody_gone || !has_rung_last) {
+      looks_ = 0;
+    } else if (looks_for_dead_until_.has_passed()) {
+      looks_ = again_ms.size();
     }
   }
 
@@ -140,15 +149,20 @@ class Keeper::Alarm {
   int bell_ = -1;
   bool is_deaf_ = false;
   std::size_t looks_ = again_ms.size();
+  Deadline looks_for_dead_until_{TimePoint()};
 };
 
 Keeper::Keeper(Batcher& batcher, Options options)
     : batcher_(batcher),
       options_(std::move(options)),
-      alarm_(std::make_unique<Alarm>(options_.store)),
-      thread_([this](const std::stop_token& stop) { run(stop); }) {}
+      alarm_(std::make_unique<Alarm>(options_.store)) {}
+
+void Keeper::start() {
+  thread_ = Thread([this](const std::stop_token& stop) { run(stop); });
+}
 
 Keeper::~Keeper() {
+  if (!thread_.joinable()) return;
   thread_.request_stop();
   alarm_->tell();
   thread_.join();
@@ -165,7 +179,7 @@ void Keeper::due_in(Millis time) {
 }
 
 void Keeper::run(const std::stop_token& stop) {
-  bool changed = false;
+  auto reason = Alarm::Reason::time;
   while (!stop.stop_requested()) {
     {
       const auto turn = lock_.hold();
@@ -174,7 +188,11 @@ void Keeper::run(const std::stop_token& stop) {
     }
     std::optional<Millis> next;
     try {
-      if (std::exchange(changed, false) && options_.changed_by_others) options_.changed_by_others();
+      const bool is_somebody_gone = reason == Alarm::Reason::somebody_is_gone;
+      if (is_somebody_gone && options_.somebody_is_gone) options_.somebody_is_gone();
+      if (is_somebody_gone || reason == Alarm::Reason::changed) {
+        if (options_.changed_by_others) options_.changed_by_others();
+      }
       next = work();
     } catch (const std::exception& error) {
       handoff::detail::log_line(std::string("tasks: what is due is late: ") + error.what());
@@ -187,7 +205,7 @@ void Keeper::run(const std::stop_token& stop) {
       sleeps_until_.reset();
       if (next) sleeps_until_ = options_.clock->since_boot() + *next;
     }
-    changed = alarm_->wait(next) == Alarm::Reason::changed;
+    reason = alarm_->wait(next);
   }
 }
 
@@ -197,7 +215,7 @@ std::optional<Millis> Keeper::look() {
   std::optional<Millis> next;
   batcher_.read([&](Transaction& transaction) {
     next = transaction.next_due();
-    const Millis until_prune = std::max(pruned_at_ + prune_period - transaction.now(), Millis(0));
+    const Millis until_prune = std::max(prunes_at_ - options_.clock->since_boot(), Millis(0));
     const auto looks = transaction.look_at_all();
     const bool has_finished = std::ranges::any_of(looks, [](const QueueLook& each) {
       return each.count(TaskState::done) + each.count(TaskState::dead) +
@@ -221,10 +239,12 @@ std::optional<Millis> Keeper::work() {
         has_more |= transaction.promote(chores_at_once).has_more;
         has_more |= transaction.reclaim(chores_at_once).has_more;
         has_more |= transaction.expire(chores_at_once).has_more;
-        if (pruned_at_ + prune_period <= transaction.now()) {
+        // By the time since boot: a clock that is set back would put it off.
+        const Millis now = options_.clock->since_boot();
+        if (prunes_at_ <= now) {
           const bool prunes_more = transaction.prune(chores_at_once).has_more;
           has_more |= prunes_more;
-          if (!prunes_more) pruned_at_ = transaction.now();
+          if (!prunes_more) prunes_at_ = now + prune_period;
         }
       });
     }

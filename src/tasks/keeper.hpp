@@ -21,6 +21,7 @@ class Keeper {
     std::string store;  // The file, if other processes may have it too.
     const TaskClock* clock = &TaskClock::real();
     std::function<void()> changed_by_others;
+    std::function<void()> somebody_is_gone;  // A process that had the file too.
   };
 
   Keeper(Batcher& batcher, Options options);
@@ -28,6 +29,8 @@ class Keeper {
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
+  // Its thread calls back: whoever it calls must know of it by then.
+  void start();
   // Something is due then that was not before.
   void due_in(Millis time);
   // All that is due now, by the calling thread. For tests, which have a clock of their own.
@@ -48,7 +51,8 @@ class Keeper {
   std::optional<Millis> sleeps_until_;  // Since boot; nothing: until it is told.
   bool is_asleep_ = false;
   bool is_told_ = false;
-  Time pruned_at_{};
+
+  Millis prunes_at_{};  // Since boot. Guarded by working_.
 
   Thread thread_;
 };

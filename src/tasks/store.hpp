@@ -244,6 +244,8 @@ class Store {
   virtual Changes transact(const std::function<void(Transaction&)>& work) = 0;
   // Only looks; beside those who write where the store can do that.
   virtual void read(const std::function<void(Transaction&)>& work) = 0;
+  // What processes had claimed that are gone is ready again, at once.
+  virtual Changes reclaim_from_the_dead() = 0;
 };
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

@@ -22,10 +22,7 @@ std::expected<Tasks, TaskError> open(std::string_view where, const OpenOptions& 
         "where", fmt::format("a store is \"sqlite:<path>\" or \"memory:\", got \"{}\"", where));
   }
   try {
-    const TaskClock& clock = *chosen.clock;
-    const std::string file = chosen.path;
-    auto store = std::make_unique<sqlite::SqliteStore>(std::move(chosen));
-    return Tasks(std::make_shared<TasksCore>(std::move(store), file, clock));
+    return TasksAccess::open(std::move(chosen));
   } catch (...) {
     return std::unexpected(to_error(std::current_exception()));
   }

@@ -3,6 +3,7 @@
 
 #include <sqlite3.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,12 +30,18 @@ class Failure : public std::runtime_error {
 // Says in words people understand what the last call on the connection failed of.
 [[noreturn]] void throw_failure(sqlite3* connection, std::string_view doing);
 
+struct DatabaseOptions {
+  std::string vfs{};  // By which SQLite reaches its files; empty: the usual one.
+  // How long a writer of another process may keep us waiting. Its transactions are as short as ours.
+  std::chrono::milliseconds busy_for = std::chrono::seconds(10);
+};
+
 class Database {
  public:
   enum class Mode : std::uint8_t { read_write, read_only };
 
   // ":memory:" has no file. Throws Failure.
-  Database(const std::string& path, Mode mode);
+  Database(const std::string& path, Mode mode, const DatabaseOptions& options = {});
   // For a connection of the user's, which stays his.
   explicit Database(sqlite3* connection);
   Database(const Database&) = delete;

@@ -1,9 +1,13 @@
 #include "tasks/stores/sqlite/sqlite_store.hpp"
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
+#include "handoff/clock.hpp"
+#include "tasks/stores/sqlite/health.hpp"
 #include "tasks/stores/sqlite/schema.hpp"
 #include "tasks/stores/sqlite/transaction.hpp"
 
@@ -22,6 +26,20 @@ std::string boot_id() {
   return id;
 }
 
+void add(Changes& all, Changes some) {
+  for (const auto& [queue, count] : some.ready) all.ready[queue] += count;
+  for (const auto& [queue, count] : some.room) all.room[queue] += count;
+  const auto queues_before = static_cast<std::uint32_t>(all.queues.size());
+  for (StateChange each : some.states) {
+    each.queue += queues_before;
+    all.states.push_back(each);
+  }
+  std::ranges::move(some.queues, std::back_inserter(all.queues));
+  std::ranges::move(some.workflows, std::back_inserter(all.workflows));
+  all.at = some.at;
+  if (some.due_in) all.due_in = all.due_in ? std::min(*all.due_in, *some.due_in) : some.due_in;
+}
+
 void roll_back(Database& database) {
   sqlite3_exec(database.raw(), "rollback", nullptr, nullptr, nullptr);
 }
@@ -29,25 +47,43 @@ void roll_back(Database& database) {
 }  // namespace
 
 struct SqliteStore::Reader {
-  explicit Reader(const std::string& path) : database(path, Database::Mode::read_only) {}
+  explicit Reader(const SqliteOptions& options)
+      : database(options.path, Database::Mode::read_only, options.database) {}
   Database database;
   SettingsCache settings;
 };
 
+namespace {
+const std::string& checked_path(const std::string& path) {
+  static const std::string in_memory = ":memory:";
+  if (path.empty()) return in_memory;
+  check_not_orphaned(path);
+  return path;
+}
+}  // namespace
+
 SqliteStore::SqliteStore(SqliteOptions options)
     : options_(std::move(options)),
-      writer_(options_.path.empty() ? ":memory:" : options_.path, Database::Mode::read_write) {
-  prepare();
-  migrate(writer_);
-  if (!options_.path.empty()) {
-    try {
-      process_ = std::make_unique<ProcessLock>(options_.path + "-processes");
-    } catch (const std::system_error& error) {
-      throw Failure({.code = TaskError::Code::unavailable, .message = error.what(), .field = {}});
+      writer_(checked_path(options_.path), Database::Mode::read_write, options_.database) {
+  {
+    const LeavesFileAlone unless_opened(writer_, options_.path);
+    prepare();
+    migrate(writer_);
+    if (!options_.path.empty()) {
+      try {
+        process_ = std::make_unique<ProcessLock>(options_.path + "-processes");
+      } catch (const std::system_error& error) {
+        throw Failure({.code = TaskError::Code::unavailable, .message = error.what(), .field = {}});
+      }
     }
   }
   begin_after_boot();
-  reclaim_from_the_dead();
+  // Whoever had our number before us is gone.
+  if (process_) {
+    static_cast<void>(reclaim_from([this](std::int64_t number) {
+      return number == process_->number() || !process_->is_alive(number);
+    }));
+  }
   if (!options_.path.empty()) {
     checkpoints_ =
         std::make_unique<Checkpoints>(writer_, writing_, options_.path, options_.checkpoints);
@@ -57,22 +93,39 @@ SqliteStore::SqliteStore(SqliteOptions options)
 SqliteStore::~SqliteStore() = default;
 
 void SqliteStore::prepare() {
-  // A file that is damaged is refused before anything is written to it.
-  {
-    Query check(writer_, "pragma quick_check(1)");
-    if (check.next() && check.text(0) != "ok") {
-      throw Failure(
-          {.code = TaskError::Code::unavailable,
-           .message = "the store " + options_.path + " is damaged (" + std::string(check.text(0)) +
-                      "); nothing was changed. Copy it, then try `sqlite3 <file> .recover`",
-           .field = {}});
-    }
-  }
   if (!options_.path.empty()) {
-    writer_.run("pragma journal_mode = wal");
+    check_health(writer_, options_.path, options_.checked_whole);
+    use_wal();
     writer_.run(options_.is_fast ? "pragma synchronous = normal" : "pragma synchronous = full");
   }
   writer_.run("pragma temp_store = memory; pragma cache_size = -16000");
+}
+
+// Of several who do that to a new file at once SQLite refuses all but one, without waiting: each has it open for reading, and wants the others out.
+void SqliteStore::use_wal() {
+  constexpr int pause_ms = 5;
+  const Deadline end = within(options_.database.busy_for);
+  for (;;) {
+    sqlite3_stmt* statement = nullptr;
+    int result =
+        sqlite3_prepare_v2(writer_.raw(), "pragma journal_mode = wal", -1, &statement, nullptr);
+    const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> owned(statement, &sqlite3_finalize);
+    if (result == SQLITE_OK) result = sqlite3_step(statement);
+    if (result == SQLITE_ROW) {
+      const auto* const mode = reinterpret_cast<const char*>(sqlite3_column_text(statement, 0));
+      if (std::string_view(mode) == "wal") return;
+      throw Failure(
+          {.code = TaskError::Code::unavailable,
+           .message = "cannot open " + options_.path +
+                      ": its file system has no shared memory, as those of a network; put the "
+                      "file on a disk of this machine",
+           .field = {}});
+    }
+    if ((result & 0xff) != SQLITE_BUSY || end.has_passed()) {
+      throw_failure(writer_.raw(), "cannot open");
+    }
+    sqlite3_sleep(pause_ms);
+  }
 }
 
 // Leases are by the time since the machine was started: those from before are over.
@@ -89,42 +142,45 @@ void SqliteStore::begin_after_boot() {
   }));
 }
 
-void SqliteStore::reclaim_from_the_dead() {
-  if (!process_) return;
-  forget_dead_workers();
-  std::vector<std::int64_t> dead;
-  {
-    Query owners(writer_, "select distinct process from handoff_task where state = 3");
-    while (owners.next()) {
-      const std::int64_t number = owners.number(0);
-      // Whoever had our number before us is gone.
-      if (number == process_->number() || !process_->is_alive(number)) dead.push_back(number);
-    }
-  }
-  for (const std::int64_t number : dead) {
-    bool has_more = true;
-    while (has_more) {
-      static_cast<void>(transact([&](Transaction& transaction) {
-        has_more = transaction.reclaim_process(number, reclaimed_at_once).has_more;
-      }));
-    }
-  }
+Changes SqliteStore::reclaim_from_the_dead() {
+  if (!process_) return {};
+  return reclaim_from([this](std::int64_t number) { return !process_->is_alive(number); });
 }
 
-void SqliteStore::forget_dead_workers() {
-  static_cast<void>(transact([&](Transaction&) {
-    std::vector<std::int64_t> dead;
-    {
-      Query owners(writer_, "select distinct process from handoff_worker");
-      while (owners.next()) {
-        const std::int64_t number = owners.number(0);
-        if (number == process_->number() || !process_->is_alive(number)) dead.push_back(number);
-      }
+// Who is gone is asked while nobody else can write: a number that is free then has no new owner with tasks in hand.
+Changes SqliteStore::reclaim_from(const std::function<bool(std::int64_t)>& is_gone) {
+  Changes all;
+  bool has_more = true;
+  while (has_more) {
+    has_more = false;
+    add(all, transact([&](Transaction& transaction) {
+          forget_workers(is_gone);
+          std::vector<std::int64_t> gone;
+          {
+            Query owners(writer_, "select distinct process from handoff_task where state = 3");
+            while (owners.next()) {
+              if (is_gone(owners.number(0))) gone.push_back(owners.number(0));
+            }
+          }
+          for (const std::int64_t number : gone) {
+            has_more |= transaction.reclaim_process(number, reclaimed_at_once).has_more;
+          }
+        }));
+  }
+  return all;
+}
+
+void SqliteStore::forget_workers(const std::function<bool(std::int64_t)>& is_gone) {
+  std::vector<std::int64_t> gone;
+  {
+    Query owners(writer_, "select distinct process from handoff_worker");
+    while (owners.next()) {
+      if (is_gone(owners.number(0))) gone.push_back(owners.number(0));
     }
-    for (const std::int64_t number : dead) {
-      execute(writer_, "delete from handoff_worker where process = ?", number);
-    }
-  }));
+  }
+  for (const std::int64_t number : gone) {
+    execute(writer_, "delete from handoff_worker where process = ?", number);
+  }
 }
 
 Changes SqliteStore::transact(const std::function<void(Transaction&)>& work) {
@@ -161,7 +217,7 @@ void SqliteStore::read(const std::function<void(Transaction&)>& work) {
       readers_.pop_back();
     }
   }
-  if (!reader) reader = std::make_unique<Reader>(options_.path);
+  if (!reader) reader = std::make_unique<Reader>(options_);
   execute(reader->database, "begin");
   try {
     SqliteTransaction transaction(reader->database, reader->settings, *options_.clock,

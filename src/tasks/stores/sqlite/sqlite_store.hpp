@@ -22,6 +22,9 @@ struct SqliteOptions {
       false;  // Not synced with each commit: what the machine's last second held may be lost if its power fails.
   const TaskClock* clock = &TaskClock::real();
   CheckpointOptions checkpoints{};
+  DatabaseOptions database{};
+  // A larger file is not read as a whole when it is opened: see health.hpp.
+  std::uint64_t checked_whole = std::uint64_t{64} << 20;
 };
 
 class SqliteStore final : public Store {
@@ -32,12 +35,14 @@ class SqliteStore final : public Store {
 
   Changes transact(const std::function<void(Transaction&)>& work) override;
   void read(const std::function<void(Transaction&)>& work) override;
+  Changes reclaim_from_the_dead() override;
 
  private:
   void prepare();
+  void use_wal();
   void begin_after_boot();
-  void reclaim_from_the_dead();
-  void forget_dead_workers();
+  Changes reclaim_from(const std::function<bool(std::int64_t)>& is_gone);
+  void forget_workers(const std::function<bool(std::int64_t)>& is_gone);
 
   const SqliteOptions options_;
   std::unique_ptr<ProcessLock> process_;
