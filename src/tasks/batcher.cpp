@@ -3,10 +3,45 @@
 #include <algorithm>
 #include <utility>
 
+#include "handoff/thread.hpp"
+#include "handoff/waits.hpp"
+
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
 namespace {
 constexpr std::ptrdiff_t most_calls = 512;  // In one transaction: others wait for its end.
+}
+
+// Leads in the place of those who must not wait.
+class Batcher::Committer {
+ public:
+  explicit Committer(Batcher& batcher)
+      : thread_([this, &batcher](const std::stop_token& stop) {
+          handoff::name_this_thread("committer");
+          // Once it is asked to end, nobody can ring any more.
+          while (bell_.wait({.deadline = {}, .stop = stop})) {
+            bell_.reset();
+            batcher.lead(nullptr);
+            batcher.hooks_.afterwards();
+          }
+        }) {}
+  void ring() { bell_.set(); }
+
+ private:
+  Event bell_;
+  Thread thread_;
+};
+
+Batcher::Batcher(Store& store, Hooks hooks) : store_(store), hooks_(std::move(hooks)) {}
+
+Batcher::~Batcher() = default;
+
+void Batcher::finish() {
+  const bool has_later = [&] {
+    const auto turn = lock_.hold();
+    return committer_ != nullptr;
+  }();
+  if (has_later) static_cast<void>(idle_.wait());
 }
 
 void Batcher::run(Work work) {
@@ -14,19 +49,32 @@ void Batcher::run(Work work) {
   bool is_first = false;
   {
     const auto turn = lock_.hold();
-    waiting_.push_back(&call);
-    is_first = !std::exchange(has_leader_, true);
+    is_first = enter_locked(call);
   }
   // Only once it is told may it look at `leads`, or go: who leads now still has its address.
   if (!is_first) static_cast<void>(call.told.wait());
   if (is_first || call.leads) {
-    lead(call);
+    lead(&call);
     hooks_.afterwards();
   }
   if (call.error) std::rethrow_exception(call.error);
 }
 
-void Batcher::lead(Call& own) {
+void Batcher::run_later(Work work, Done done) {
+  auto* const call = new Call(std::move(work), std::move(done));
+  const auto turn = lock_.hold();
+  if (!committer_) committer_ = std::make_unique<Committer>(*this);
+  if (enter_locked(*call)) committer_->ring();
+}
+
+// True if it is to lead.
+bool Batcher::enter_locked(Call& call) {
+  waiting_.push_back(&call);
+  idle_.reset();
+  return !std::exchange(has_leader_, true);
+}
+
+void Batcher::lead(const Call* own) {
   std::vector<Call*> calls;
   {
     const auto turn = lock_.hold();
@@ -37,22 +85,33 @@ void Batcher::lead(Call& own) {
     ++totals_.commits;
   }
   run_all(calls);
+  pass_on();
+  // Whoever is told may be gone at once.
+  for (Call* const each : calls) {
+    if (each->done) {
+      each->done(each->error);
+      delete each;
+    } else if (each != own) {
+      each->told.set();
+    }
+  }
+}
+
+// To the first of those who have come meanwhile.
+void Batcher::pass_on() {
   Call* next = nullptr;
   {
     const auto turn = lock_.hold();
     if (waiting_.empty()) {
       has_leader_ = false;
-    } else {
-      next = waiting_.front();
-      next->leads = true;
+      idle_.set();
+      return;
     }
+    if (waiting_.front()->done) return committer_->ring();
+    next = waiting_.front();
+    next->leads = true;
   }
-  if (next != nullptr) next->told.set();
-  // Whoever is told may be gone at once.
-  for (Call* const each : calls) {
-    if (each == &own) continue;
-    each->told.set();
-  }
+  next->told.set();
 }
 
 void Batcher::run_all(std::vector<Call*> calls) {

@@ -2,11 +2,14 @@
 //
 // Who finds nobody at it is the leader: it runs its own call and those that came meanwhile in one transaction, and tells them once that is committed. Then the first of
 // those that came during the commit leads. So a lone caller pays no switch of threads, and among many a commit is shared by all who came while the last one was written.
+//
+// Those who must not wait here (coroutines, event loops) leave their call and are called back. If one of them would lead, a thread of ours does: it is started with the first such call.
 #pragma once
 
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "handoff/event.hpp"
@@ -18,19 +21,25 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 class Batcher {
  public:
   using Work = std::function<void(Transaction&)>;
+  using Done = std::function<void(std::exception_ptr)>;
   // Called by the thread that leads.
   struct Hooks {
     std::function<void(const Changes&)> committed;  // After each commit, while others wait for it.
     std::function<void()> afterwards;               // When nobody does: it may call this.
   };
 
-  Batcher(Store& store, Hooks hooks) : store_(store), hooks_(std::move(hooks)) {}
+  Batcher(Store& store, Hooks hooks);
+  ~Batcher();
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
 
   // Returns once it is committed. Throws what `work` throws, or the store; then nothing has happened. If another's call fails, `work` is run once more, in another transaction: so it
   // changes nothing but what the transaction has and what it returns.
   void run(Work work);
+  // The same, later: `done` is called by the thread that leads, with what run() would have thrown, or with nothing. It must be short, and must not call this.
+  void run_later(Work work, Done done);
+  // Returns once all that was left for later is done.
+  void finish();
   // Only looks, and waits for nobody.
   void read(const Work& work) { store_.read(work); }
 
@@ -43,13 +52,17 @@ class Batcher {
 
  private:
   struct Call {
-    explicit Call(Work what) : work(std::move(what)) {}
+    explicit Call(Work what, Done then = {}) : work(std::move(what)), done(std::move(then)) {}
     Work work;
+    const Done done;  // If it is one for later: then it belongs to who leads.
     Event told;
     std::exception_ptr error;
     bool leads = false;  // Told to lead, rather than that it is done.
   };
-  void lead(Call& own);
+  class Committer;
+  bool enter_locked(Call& call);
+  void lead(const Call* own);
+  void pass_on();
   void run_all(std::vector<Call*> calls);
 
   Store& store_;
@@ -58,7 +71,9 @@ class Batcher {
   // Guarded by lock_.
   std::vector<Call*> waiting_;
   bool has_leader_ = false;
+  Event idle_;  // Set while nobody leads.
   Totals totals_;
+  std::unique_ptr<Committer> committer_;  // Last: its thread uses all of the above.
 };
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

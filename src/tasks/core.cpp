@@ -24,7 +24,10 @@ TasksCore::TasksCore(std::unique_ptr<Store> store, const std::string& file, cons
   clock_.subscribe(this, [this] { keeper_->work_now(); });
 }
 
-TasksCore::~TasksCore() { clock_.unsubscribe(this); }
+TasksCore::~TasksCore() {
+  batcher_.finish();
+  clock_.unsubscribe(this);
+}
 
 void TasksCore::committed(const Changes& changes) {
   listeners_.tell(changes);

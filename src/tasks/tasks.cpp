@@ -30,61 +30,6 @@ std::expected<Tasks, TaskError> open(std::string_view where, const OpenOptions& 
 
 // -- Handing in -----------------------------------------------------------------------------------
 
-std::expected<Enqueued, TaskError> Tasks::enqueue(const NewTask& task) const {
-  auto all = enqueue(std::span(&task, 1));
-  if (!all) return std::unexpected(std::move(all.error()));
-  return all->front();
-}
-
-namespace {
-// How long an enqueue may wait for room in a queue.
-struct Patience {
-  WhenFull when_full = WhenFull::reject;
-  Millis block_for{};
-};
-}  // namespace
-
-std::expected<std::vector<Enqueued>, TaskError> Tasks::enqueue(
-    std::span<const NewTask> tasks) const {
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const std::string prefix = tasks.size() == 1 ? "" : fmt::format("[{}].", i);
-    if (auto error = check_task(tasks[i], prefix)) return std::unexpected(std::move(*error));
-  }
-  if (tasks.empty()) return std::vector<Enqueued>();
-  // Those for whom there is no room may wait, if the queue of the first says so.
-  const std::string& queue = tasks.front().queue;
-  Listeners::Waiting waiting;
-  std::optional<Deadline> deadline;
-  for (;;) {
-    Patience patience;
-    auto inserted = transact<std::vector<Enqueued>>(*core_, [&](Transaction& transaction) {
-      auto result = transaction.insert(tasks);
-      if (!result && result.error().code == TaskError::Code::full) {
-        const auto settings = transaction.look(queue).settings;
-        patience = {.when_full = settings.when_full, .block_for = settings.block_for};
-      }
-      return result;
-    });
-    const bool waits = !inserted && inserted.error().code == TaskError::Code::full &&
-                       patience.when_full == WhenFull::block;
-    if (!waits) {
-      if (deadline) core_->listeners().remove_wait_for_room(queue, waiting);
-      return inserted;
-    }
-    if (!deadline) {
-      // Registered first, and tried once more: room that came in between is seen.
-      core_->listeners().add_wait_for_room(queue, waiting);
-      deadline = within(patience.block_for);
-      continue;
-    }
-    if (!waiting.told.wait({.deadline = *deadline, .stop = {}})) {
-      core_->listeners().remove_wait_for_room(queue, waiting);
-      return inserted;
-    }
-    waiting.told.reset();
-  }
-}
-
 std::expected<Enqueued, TaskError> Tasks::enqueue_in(sqlite3* connection,
                                                      const NewTask& task) const {
   if (auto error = check_task(task, "")) return std::unexpected(std::move(*error));

@@ -83,6 +83,10 @@ class Tasks {
   std::expected<Enqueued, TaskError> enqueue(const NewTask& task) const;
   // All or none. An error's field names the index.
   std::expected<std::vector<Enqueued>, TaskError> enqueue(std::span<const NewTask> tasks) const;
+  // The same for coroutines, which hold no thread meanwhile. Who is asked to stop while it waits gets `stopped`; the task may be stored all the same.
+  Lazy<std::expected<Enqueued, TaskError>> async_enqueue(NewTask task) const;
+  Lazy<std::expected<std::vector<Enqueued>, TaskError>> async_enqueue(
+      std::vector<NewTask> tasks) const;
   // A described struct: see payload.hpp. The kind is kind_of<T>() unless the options say another.
   template <typename T>
     requires(!std::same_as<T, NewTask> && !std::convertible_to<const T&, std::span<const NewTask>>)

@@ -1,0 +1,127 @@
+// How tasks are handed in: checked, stored in a shared transaction, and once more when there is room, if their queue says so.
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "handoff/tasks/tasks.hpp"
+#include "tasks/async_call.hpp"
+#include "tasks/call.hpp"
+
+namespace handoff::inline HANDOFF_FLAVOUR::tasks {
+
+namespace {
+
+using All = std::expected<std::vector<Enqueued>, TaskError>;
+
+std::optional<TaskError> check_all(std::span<const NewTask> tasks) {
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const std::string prefix = tasks.size() == 1 ? "" : fmt::format("[{}].", i);
+    if (auto error = check_task(tasks[i], prefix)) return error;
+  }
+  return std::nullopt;
+}
+
+std::expected<Enqueued, TaskError> only_one(All all) {
+  if (!all) return std::unexpected(std::move(all.error()));
+  return all->front();
+}
+
+// What an attempt to store them has found out: if there was no room, how long that may be waited for.
+struct Attempt {
+  All inserted = std::unexpected(TaskError());
+  std::optional<Millis> patience{};
+};
+
+// Those for whom there is no room may wait, if the queue of the first says so.
+Attempt insert(Transaction& transaction, std::span<const NewTask> tasks) {
+  Attempt attempt{.inserted = transaction.insert(tasks)};
+  if (!attempt.inserted && attempt.inserted.error().code == TaskError::Code::full) {
+    const auto settings = transaction.look(tasks.front().queue).settings;
+    if (settings.when_full == WhenFull::block) attempt.patience = settings.block_for;
+  }
+  return attempt;
+}
+
+// Waits for room in a queue: registered first, and tried once more, so that room that came in between is seen.
+class RoomWait {
+ public:
+  RoomWait(TasksCore& core, std::string queue, Millis patience)
+      : listeners_(core.listeners()), queue_(std::move(queue)), deadline_(within(patience)) {
+    listeners_.add_wait_for_room(queue_, waiting_);
+  }
+  RoomWait(const RoomWait&) = delete;
+  RoomWait& operator=(const RoomWait&) = delete;
+  ~RoomWait() { listeners_.remove_wait_for_room(queue_, waiting_); }
+
+  Event& told() { return waiting_.told; }
+  Deadline deadline() const { return deadline_; }
+
+ private:
+  Listeners& listeners_;
+  const std::string queue_;
+  const Deadline deadline_;
+  Listeners::Waiting waiting_;
+};
+
+}  // namespace
+
+std::expected<Enqueued, TaskError> Tasks::enqueue(const NewTask& task) const {
+  return only_one(enqueue(std::span(&task, 1)));
+}
+
+All Tasks::enqueue(std::span<const NewTask> tasks) const {
+  if (auto error = check_all(tasks)) return std::unexpected(std::move(*error));
+  if (tasks.empty()) return std::vector<Enqueued>();
+  std::optional<RoomWait> wait;
+  for (;;) {
+    auto attempt = transact<Attempt>(*core_, [&](Transaction& transaction) {
+      return std::expected<Attempt, TaskError>(insert(transaction, tasks));
+    });
+    if (!attempt) return std::unexpected(std::move(attempt.error()));
+    if (!attempt->patience) return std::move(attempt->inserted);
+    if (!wait) {
+      wait.emplace(*core_, tasks.front().queue, *attempt->patience);
+      continue;
+    }
+    if (!wait->told().wait({.deadline = wait->deadline(), .stop = {}})) {
+      return std::move(attempt->inserted);
+    }
+    wait->told().reset();
+  }
+}
+
+Lazy<All> Tasks::async_enqueue(std::vector<NewTask> tasks) const {
+  return [](std::shared_ptr<TasksCore> core, std::vector<NewTask> all) -> Lazy<All> {
+    if (auto error = check_all(all)) co_return std::unexpected(std::move(*error));
+    if (all.empty()) co_return std::vector<Enqueued>();
+    // Kept by the call, which may outlive the coroutine that waits for it.
+    const auto shared = std::make_shared<const std::vector<NewTask>>(std::move(all));
+    std::optional<RoomWait> wait;
+    for (;;) {
+      const auto insert_all = [shared](Transaction& transaction) {
+        return std::expected<Attempt, TaskError>(insert(transaction, *shared));
+      };
+      auto lazy = async_transact<Attempt>(core, insert_all);  // g++ 12: nothing nameless here.
+      auto attempt = co_await std::move(lazy);
+      if (!attempt) co_return std::unexpected(std::move(attempt.error()));
+      if (!attempt->patience) co_return std::move(attempt->inserted);
+      if (!wait) {
+        wait.emplace(*core, shared->front().queue, *attempt->patience);
+        continue;
+      }
+      const auto told = co_await wait->told().async_wait(wait->deadline());
+      if (!told) co_return std::move(attempt->inserted);
+      wait->told().reset();
+    }
+  }(core_, std::move(tasks));
+}
+
+Lazy<std::expected<Enqueued, TaskError>> Tasks::async_enqueue(NewTask task) const {
+  return [](Lazy<All> lazy) -> Lazy<std::expected<Enqueued, TaskError>> {
+    auto all = co_await std::move(lazy);
+    co_return only_one(std::move(all));
+  }(async_enqueue(std::vector<NewTask>(1, std::move(task))));
+}
+
+}  // namespace handoff::inline HANDOFF_FLAVOUR::tasks
