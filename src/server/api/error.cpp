@@ -1,0 +1,93 @@
+#include "server/api/error.hpp"
+
+#include <algorithm>
+
+namespace handoff::server {
+
+namespace {
+
+int status_of(tasks::TaskError::Code code) {
+  using enum tasks::TaskError::Code;
+  switch (code) {
+    case full:
+    case closed:
+    case unavailable: return 503;
+    case timed_out:
+    case stopped: return 504;
+    case bad_request: return 400;
+    case not_found: return 404;
+    case conflict:
+    case stale_lease:
+    case cancelled: return 409;
+    case too_large: return 413;
+    case internal: break;
+  }
+  return 500;
+}
+
+// What can be trusted to hold is written without asking.
+void write_error(tasks::JsonWriter& writer, const ApiError& error) {
+  static_cast<void>(writer.begin_object());
+  static_cast<void>(writer.key("error"));
+  static_cast<void>(writer.begin_object());
+  static_cast<void>(writer.key("code"));
+  static_cast<void>(writer.string(error.code));
+  static_cast<void>(writer.key("message"));
+  if (!writer.string(error.message)) static_cast<void>(writer.string(""));
+  static_cast<void>(writer.key("field"));
+  if (error.field.empty() || !writer.string(error.field)) writer.null();
+  writer.end_object();
+  writer.end_object();
+}
+
+}  // namespace
+
+ApiError ApiError::bad_request(std::string field, std::string message) {
+  return {.status = 400,
+          .code = "bad_request",
+          .message = std::move(message),
+          .field = std::move(field)};
+}
+
+ApiError ApiError::not_found(std::string message) {
+  return {.status = 404, .code = "not_found", .message = std::move(message)};
+}
+
+ApiError ApiError::from(const tasks::TaskError& error) {
+  ApiError api{.status = status_of(error.code),
+               .code = std::string(to_string(error.code)),
+               .message = error.message,
+               .field = error.field};
+  if (api.status == 503) api.retry_after = std::chrono::seconds(1);
+  if (error.code == tasks::TaskError::Code::internal) {
+    api.message = "something went wrong here; the log of the server has more";
+  }
+  return api;
+}
+
+ApiError ApiError::from(const tasks::Invalid& invalid) {
+  return bad_request(invalid.field, invalid.message);
+}
+
+ApiError ApiError::from(const tasks::JsonError& error, std::string_view where) {
+  std::string field(where);
+  if (!field.empty() && !error.path.empty() && error.path.front() != '[') field += '.';
+  field += error.path;
+  const std::string message = field.empty() ? error.message : field + ": " + error.message;
+  return bad_request(field, message);
+}
+
+Response to_response(const ApiError& error) {
+  tasks::JsonWriter writer;
+  write_error(writer, error);
+  Response response{.status = error.status, .body = std::move(writer).finish().text()};
+  if (error.retry_after) {
+    const auto seconds = std::max(error.retry_after->count(), std::int64_t{1});
+    response.headers.emplace_back("Retry-After", std::to_string(seconds));
+  }
+  if (!error.allow.empty()) response.headers.emplace_back("Allow", error.allow);
+  if (error.status == 401) response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  return response;
+}
+
+}  // namespace handoff::server
