@@ -13,6 +13,9 @@
 //
 // Calls of many threads share their commits. Several processes of one machine may have the same file open, to enqueue and to work.
 //
+// A store that cannot be read or written now (its disk is full, its file is locked for more than ten seconds, or damaged) answers `unavailable`, with a message that says what to do. Nothing is stored
+// by halves, and all goes on once the cause is gone. get(), queue() and queues(), which have no error to return, throw std::runtime_error then.
+//
 // Thread safety: a Tasks is a handle; copies share the store, which is closed with the last. Any member, any thread.
 #pragma once
 
