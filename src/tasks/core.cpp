@@ -9,8 +9,10 @@
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
-TasksCore::TasksCore(std::unique_ptr<Store> store, const std::string& file, const TaskClock& clock)
+TasksCore::TasksCore(std::unique_ptr<Store> store, const std::string& file, const TaskClock& clock,
+                     std::shared_ptr<const PayloadCodec> codec)
     : clock_(clock),
+      encoding_(std::move(codec)),
       store_(std::move(store)),
       batcher_(*store_, {.committed = [this](const Changes& changes) { committed(changes); },
                          .afterwards = [this] { call_notices(); }}) {
@@ -57,6 +59,7 @@ std::optional<std::expected<Task, TaskError>> TasksCore::look_at_end(const TaskI
                                      .field = "id"});
   }
   if (!is_finished(task->state)) return std::nullopt;
+  encoding_.decode(*task);
   return *std::move(task);
 }
 

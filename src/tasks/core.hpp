@@ -8,6 +8,7 @@
 
 #include "handoff/tasks/tasks.hpp"
 #include "tasks/batcher.hpp"
+#include "tasks/encoding.hpp"
 #include "tasks/keeper.hpp"
 #include "tasks/listeners.hpp"
 #include "tasks/store.hpp"
@@ -16,7 +17,8 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
 class TasksCore {
  public:
-  TasksCore(std::unique_ptr<Store> store, const std::string& file, const TaskClock& clock);
+  TasksCore(std::unique_ptr<Store> store, const std::string& file, const TaskClock& clock,
+            std::shared_ptr<const PayloadCodec> codec);
   ~TasksCore();
 
   Batcher& batcher() { return batcher_; }
@@ -24,6 +26,7 @@ class TasksCore {
   Listeners& listeners() { return listeners_; }
   Keeper& keeper() { return *keeper_; }
   const TaskClock& clock() const { return clock_; }
+  const Encoding& encoding() const { return encoding_; }
 
   // What wait() returns, if that is over; nothing while the task is not finished. Throws what the store does.
   std::optional<std::expected<Task, TaskError>> look_at_end(const TaskId& id);
@@ -35,6 +38,7 @@ class TasksCore {
   void changed_by_others();
 
   const TaskClock& clock_;
+  const Encoding encoding_;
   const std::unique_ptr<Store> store_;
   Listeners listeners_;
   Batcher batcher_;

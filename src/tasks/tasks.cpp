@@ -44,11 +44,16 @@ std::expected<Tasks, TaskError> open(std::string_view where, const OpenOptions& 
     return bad_request(
         "where", fmt::format("a store is \"sqlite:<path>\" or \"memory:\", got \"{}\"", where));
   }
+  if (options.codec) {
+    if (const auto good = check_queue(options.codec->name(), "codec"); !good) {
+      return bad_request(good.error().field, good.error().message);
+    }
+  }
   try {
     const TaskClock& clock = *chosen.clock;
     const std::string file = chosen.path;
     auto store = std::make_unique<sqlite::SqliteStore>(std::move(chosen));
-    return Tasks(std::make_shared<TasksCore>(std::move(store), file, clock));
+    return Tasks(std::make_shared<TasksCore>(std::move(store), file, clock, options.codec));
   } catch (...) {
     return std::unexpected(to_error(std::current_exception()));
   }
@@ -68,15 +73,35 @@ struct Patience {
   WhenFull when_full = WhenFull::reject;
   Millis block_for{};
 };
+
+// As they are to be stored, if that is not as they are given.
+std::optional<TaskError> encode(const Encoding& encoding, std::span<const NewTask> given,
+                                std::vector<NewTask>& encoded) {
+  if (encoding.is_plain()) return std::nullopt;
+  encoded.assign(given.begin(), given.end());
+  try {
+    for (NewTask& each : encoded) each.payload = encoding.encode(std::move(each.payload));
+  } catch (const std::exception& error) {
+    return TaskError{.code = TaskError::Code::bad_request,
+                     .message = fmt::format("payload cannot be encoded: {}", error.what()),
+                     .field = "payload"};
+  }
+  return std::nullopt;
+}
 }  // namespace
 
 std::expected<std::vector<Enqueued>, TaskError> Tasks::enqueue(
-    std::span<const NewTask> tasks) const {
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const std::string prefix = tasks.size() == 1 ? "" : fmt::format("[{}].", i);
-    if (auto error = check_task(tasks[i], prefix)) return std::unexpected(std::move(*error));
+    std::span<const NewTask> given) const {
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const std::string prefix = given.size() == 1 ? "" : fmt::format("[{}].", i);
+    if (auto error = check_task(given[i], prefix)) return std::unexpected(std::move(*error));
   }
-  if (tasks.empty()) return std::vector<Enqueued>();
+  if (given.empty()) return std::vector<Enqueued>();
+  std::vector<NewTask> encoded;
+  if (auto error = encode(core_->encoding(), given, encoded)) {
+    return std::unexpected(std::move(*error));
+  }
+  const std::span<const NewTask> tasks = encoded.empty() ? given : encoded;
   // Those for whom there is no room may wait, if the queue of the first says so.
   const std::string& queue = tasks.front().queue;
   Listeners::Waiting waiting;
@@ -118,8 +143,12 @@ std::expected<Enqueued, TaskError> Tasks::enqueue_in(sqlite3* connection,
     return bad_request("connection",
                        "enqueue_in() needs a connection with a transaction that was begun");
   }
+  std::vector<NewTask> encoded;
+  if (auto error = encode(core_->encoding(), std::span(&task, 1), encoded)) {
+    return std::unexpected(std::move(*error));
+  }
   try {
-    return sqlite::insert_in(connection, task, core_->clock());
+    return sqlite::insert_in(connection, encoded.empty() ? task : encoded.front(), core_->clock());
   } catch (...) {
     return std::unexpected(to_error(std::current_exception()));
   }
@@ -130,6 +159,7 @@ std::expected<Enqueued, TaskError> Tasks::enqueue_in(sqlite3* connection,
 std::optional<Task> Tasks::get(const TaskId& id) const {
   std::optional<Task> task;
   core_->store().read([&](Transaction& transaction) { task = transaction.get(id); });
+  if (task) core_->encoding().decode(*task);
   return task;
 }
 
@@ -160,6 +190,7 @@ std::expected<TaskList, TaskError> Tasks::list(const ListOptions& options) const
   try {
     TaskPage page;
     core_->store().read([&](Transaction& transaction) { page = transaction.list(filter); });
+    for (Task& each : page.tasks) core_->encoding().decode(each);
     return TaskList{.tasks = std::move(page.tasks),
                     .next_cursor = page.next ? fmt::to_string(*page.next) : ""};
   } catch (...) {

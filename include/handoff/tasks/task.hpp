@@ -84,6 +84,7 @@ struct Task {
   std::string unique_key;
   std::string trace;
   std::vector<TaskId> after;
+  std::string undecoded;  // Why its payload or result is shown as it is stored: see codec.hpp.
 };
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

@@ -39,7 +39,8 @@ Task SqliteTransaction::read_task(const Query& query) {
             .group = {},
             .unique_key = std::string(query.text(21)),
             .trace = std::string(query.text(22)),
-            .after = {}};
+            .after = {},
+            .undecoded = {}};
   if (!query.is_null(17)) task.result = query.text(17);
   if (!query.is_null(20)) {
     Query group(database_, "select name from handoff_group where id = ?", query.number(20));
