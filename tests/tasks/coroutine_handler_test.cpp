@@ -229,14 +229,16 @@ TEST_F(CoroutineHandlers, AreAskedToStopByTheirPool) {
   eventually([&] { return alive == 2; });
   add({.queue = "q", .kind = "plain"});
   eventually([&] { return alive == 3; });
-  add({.queue = "q", .kind = "plain"});  // Not begun: there is one thread, and it is taken.
-  eventually([&] { return tasks.queue("q").count(TaskState::running) == 4; });
+  // Not begun: there is one thread, and it is taken.
+  add({.queue = "q", .kind = "plain"});
+  add();
+  eventually([&] { return tasks.queue("q").count(TaskState::running) == 5; });
   const auto report = pool->shutdown(handoff::interrupt());
   EXPECT_TRUE(report.handed_back.empty());
   EXPECT_EQ(alive, 0);
-  eventually([&] { return tasks.queue("q").count(TaskState::ready) == 4; });
+  eventually([&] { return tasks.queue("q").count(TaskState::ready) == 5; });
   const auto stopped = running.stop();
-  EXPECT_GE(stopped.given_back, 4u);
+  EXPECT_GE(stopped.given_back, 5u);
   EXPECT_EQ(stopped.failed, 0u);
 }
 
