@@ -48,7 +48,9 @@ Outcome failed(const Context::Run& run, std::exception_ptr error) {
 // -- What a handler says --------------------------------------------------------------------------
 
 Json WorkerCore::payload_of(const Context::Run& run) const {
-  auto payload = Json::parse(run.task.payload);
+  auto decoded = core_.encoding().decode(run.task.payload);
+  if (!decoded) throw std::runtime_error("its payload cannot be decoded: " + decoded.error());
+  auto payload = Json::parse(*std::move(decoded));
   if (!payload) throw std::runtime_error("its payload is no JSON: " + payload.error().to_string());
   return std::move(*payload);
 }
@@ -56,8 +58,9 @@ Json WorkerCore::payload_of(const Context::Run& run) const {
 Outcome WorkerCore::outcome_of(const Context::Run& run, const Finish& finish) const {
   struct Reader {
     const Context::Run& run;
+    const Encoding& encoding;
     Outcome operator()(const Json& result) const {
-      return with(Outcome::Kind::done, result.text());
+      return with(Outcome::Kind::done, encoding.encode(result.text()));
     }
     Outcome operator()(const Fail& fail) const {
       return with(Outcome::Kind::failed_for_good, fail.message);
@@ -80,7 +83,7 @@ Outcome WorkerCore::outcome_of(const Context::Run& run, const Finish& finish) co
       return outcome;
     }
   };
-  return std::visit(Reader{run}, finish.what());
+  return std::visit(Reader{run, core_.encoding()}, finish.what());
 }
 
 Outcome WorkerCore::run_plain(Context::Run& run, const Handler& handler) const {

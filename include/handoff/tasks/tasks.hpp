@@ -33,6 +33,7 @@
 
 #include "handoff/lazy.hpp"
 #include "handoff/tasks/clock.hpp"
+#include "handoff/tasks/codec.hpp"
 #include "handoff/tasks/error.hpp"
 #include "handoff/tasks/explain.hpp"
 #include "handoff/tasks/kind.hpp"
@@ -54,7 +55,8 @@ class TasksCore;
 struct OpenOptions {
   bool fast =
       false;  // Commits are not synced: if the machine's power fails, its last moments may be lost. A crash of the process loses nothing.
-  const TaskClock* clock = nullptr;  // For tests: see handoff/tasks/testing.hpp.
+  std::shared_ptr<const PayloadCodec> codec = {};  // How payloads are stored: see codec.hpp.
+  const TaskClock* clock = nullptr;                // For tests: see testing.hpp.
 };
 
 struct ListOptions {
