@@ -82,8 +82,9 @@ struct Patience {
 std::expected<std::vector<Enqueued>, TaskError> Tasks::enqueue(
     std::span<const NewTask> tasks) const {
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const std::string prefix = tasks.size() == 1 ? "" : fmt::format("[{}].", i);
-    if (auto error = check_task(tasks[i], prefix)) return std::unexpected(std::move(*error));
+    auto error = check_task(tasks[i], "");
+    if (error && tasks.size() > 1) error = check_task(tasks[i], fmt::format("[{}].", i));
+    if (error) return std::unexpected(std::move(*error));
   }
   if (tasks.empty()) return std::vector<Enqueued>();
   // Those for whom there is no room may wait, if the queue of the first says so.

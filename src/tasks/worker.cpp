@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <stdexcept>
 #include <utility>
 
@@ -263,8 +264,9 @@ void WorkerCore::take_in(Round& round) {
   for (const Ended& each : round.ended) {
     const auto queue = std::ranges::find(queues_, each.run->task.queue, &Queue::name);
     --queue->running;
-    runs_.remove_if([&](const Context::Run& run) { return &run == each.run; });
+    each.run->is_over = true;
   }
+  if (!round.ended.empty()) runs_.remove_if(std::mem_fn(&Context::Run::is_over));
   for (std::size_t i = 0; i < round.renewed.size(); ++i) {
     if (round.renewed[i] != Recorded::yes) round.extended[i]->stop.request_stop();
   }

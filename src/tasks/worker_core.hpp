@@ -28,6 +28,7 @@ struct Context::Run {
   TimePoint next_extension{};
   bool is_late = false;         // Its time is over.
   bool is_interrupted = false;  // The worker shuts down.
+  bool is_over = false;         // Its handler has ended, and that is recorded.
   bool is_given_back = false;   // What its handler says no longer counts.
   // Guarded by the worker's lock.
   std::optional<double> progress{};
