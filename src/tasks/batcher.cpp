@@ -11,13 +11,18 @@ constexpr std::ptrdiff_t most_calls = 512;  // In one transaction: others wait f
 
 void Batcher::run(Work work) {
   Call call(std::move(work));
+  bool leads = false;
   {
     const auto turn = lock_.hold();
     waiting_.push_back(&call);
-    call.leads = !std::exchange(has_leader_, true);
+    leads = !std::exchange(has_leader_, true);
   }
-  if (!call.leads) static_cast<void>(call.told.wait());
-  if (call.leads) lead(call);
+  if (!leads) {
+    // Only once it is told: the leader may have made it the next one already, and is about to tell it.
+    static_cast<void>(call.told.wait());
+    leads = call.leads;
+  }
+  if (leads) lead(call);
   if (call.error) std::rethrow_exception(call.error);
 }
 
