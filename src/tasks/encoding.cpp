@@ -22,9 +22,10 @@ std::optional<TaskError> Encoding::encode(NewTask& task, std::string_view prefix
     task.payload = encode(std::move(task.payload));
     return std::nullopt;
   } catch (const std::exception& error) {
-    return TaskError{.code = TaskError::Code::bad_request,
-                     .message = fmt::format("{}payload cannot be encoded: {}", prefix, error.what()),
-                     .field = fmt::format("{}payload", prefix)};
+    return TaskError{
+        .code = TaskError::Code::bad_request,
+        .message = fmt::format("{}payload cannot be encoded: {}", prefix, error.what()),
+        .field = fmt::format("{}payload", prefix)};
   }
 }
 

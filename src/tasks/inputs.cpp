@@ -18,8 +18,8 @@ std::vector<StepResult> WorkerCore::inputs_of(const Context::Run& run) const {
   for (StepResult& each : inputs) {
     auto json = core_.encoding().decode(each.result);
     if (!json) {
-      throw std::runtime_error(
-          fmt::format("what step \"{}\" has returned cannot be decoded: {}", each.step, json.error()));
+      throw std::runtime_error(fmt::format("what step \"{}\" has returned cannot be decoded: {}",
+                                           each.step, json.error()));
     }
     each.result = std::move(*json);
   }

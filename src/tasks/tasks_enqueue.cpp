@@ -20,7 +20,8 @@ std::string prefix_of(std::size_t index, std::size_t count) {
 
 std::optional<TaskError> check_all(std::span<const NewTask> tasks) {
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (auto error = check_task(tasks[i], prefix_of(i, tasks.size()))) return error;
+    // Where is asked only if something is wrong.
+    if (check_task(tasks[i], "")) return check_task(tasks[i], prefix_of(i, tasks.size()));
   }
   return std::nullopt;
 }
@@ -85,7 +86,8 @@ All Tasks::enqueue(std::span<const NewTask> given) const {
   if (given.empty()) return std::vector<Enqueued>();
   std::vector<NewTask> encoded;  // Only if they are not stored as they are.
   if (!core_->encoding().is_plain()) encoded.assign(given.begin(), given.end());
-  if (auto error = encode_all(core_->encoding(), encoded)) return std::unexpected(std::move(*error));
+  if (auto error = encode_all(core_->encoding(), encoded))
+    return std::unexpected(std::move(*error));
   const std::span<const NewTask> tasks = encoded.empty() ? given : encoded;
   std::optional<RoomWait> wait;
   for (;;) {
@@ -109,7 +111,8 @@ Lazy<All> Tasks::async_enqueue(std::vector<NewTask> tasks) const {
   return [](std::shared_ptr<TasksCore> core, std::vector<NewTask> all) -> Lazy<All> {
     if (auto error = check_all(all)) co_return std::unexpected(std::move(*error));
     if (all.empty()) co_return std::vector<Enqueued>();
-    if (auto error = encode_all(core->encoding(), all)) co_return std::unexpected(std::move(*error));
+    if (auto error = encode_all(core->encoding(), all))
+      co_return std::unexpected(std::move(*error));
     // Kept by the call, which may outlive the coroutine that waits for it.
     const auto shared = std::make_shared<const std::vector<NewTask>>(std::move(all));
     std::optional<RoomWait> wait;
