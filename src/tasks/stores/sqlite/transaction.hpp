@@ -64,7 +64,7 @@ struct Candidate {
   bool is_expired = false;
 };
 
-// A statement about so many rows costs half as much as one for each: it opens its tables and indexes once.
+// A statement about so many rows costs less than one for each: it opens its tables and indexes once.
 inline constexpr int rows_at_once = 25;
 
 class SqliteTransaction final : public Transaction {
