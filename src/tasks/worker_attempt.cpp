@@ -9,7 +9,9 @@
 #include "handoff/detail/coro/pool_task.hpp"
 #include "handoff/sync_wait.hpp"
 #include "handoff/tasks/duration.hpp"
+#include "handoff/tasks/limits.hpp"
 #include "tasks/entropy.hpp"
+#include "tasks/utf8.hpp"
 #include "tasks/worker_core.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
@@ -60,6 +62,11 @@ Outcome WorkerCore::outcome_of(const Context::Run& run, const Finish& finish) co
     const Context::Run& run;
     const Encoding& encoding;
     Outcome operator()(const Json& result) const {
+      if (result.text().size() > limits::result_size) {
+        return with(Outcome::Kind::failed_for_good,
+                    fmt::format("its result has {} bytes; {} are allowed", result.text().size(),
+                                limits::result_size));
+      }
       return with(Outcome::Kind::done, encoding.encode(result.text()));
     }
     Outcome operator()(const Fail& fail) const {
@@ -114,6 +121,9 @@ Lazy<Outcome> WorkerCore::attempt(Context::Run& run, const Handler& handler) {
 
 // What follows from a failure: why it came, and when the task is tried again.
 void WorkerCore::judge(const Context::Run& run, Outcome& outcome) const {
+  if (outcome.kind != Outcome::Kind::done) {
+    outcome.text = readable_utf8(outcome.text, limits::message_size);
+  }
   if (outcome.kind != Outcome::Kind::failed) return;
   if (run.is_late) {
     outcome.text =
