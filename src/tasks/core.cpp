@@ -20,6 +20,7 @@ TasksCore::TasksCore(std::unique_ptr<Store> store, const std::string& file, cons
       batcher_,
       Keeper::Options{.store = file,
                       .clock = &clock,
+                      .is_changed_by_others = [this] { return store_->is_changed_by_others(); },
                       .changed_by_others = [this] { changed_by_others(); },
                       .somebody_is_gone = [this] { committed(store_->reclaim_from_the_dead()); }});
   keeper_->start();

@@ -133,6 +133,7 @@ class SqliteTransaction final : public Transaction {
   Chore reclaim_process(std::int64_t process, int most) override;
   Chore expire(int most) override;
   Chore prune(int most) override;
+  bool has_finished() override;
   std::optional<Millis> next_due() override;
 
  private:
