@@ -10,7 +10,7 @@ DEFAULT_ROUNDS = 5
 
 EXAMPLES = """\
 examples:
-  bench/run                                          everything; takes about twenty minutes
+  bench/run                                          everything; takes about half an hour
   bench/run --quick                                  a smoke test: small N, one round, no meaningful numbers
   bench/run --only queue_throughput --rounds 9       one question, more carefully
   bench/run --only wake_latency --contender handoff --contender go

@@ -21,6 +21,11 @@ class Checks {
   explicit Checks(std::string_view prefix) : prefix_(prefix) {}
 
   std::string name(std::string_view field) const { return prefix_ + std::string(field); }
+  // `check(name)`, whose whole name is made only for an error.
+  template <typename Check>
+  void add(std::string_view field, Check check) {
+    if (!error_ && !check(field)) add(check(name(field)));
+  }
   void add(const Checked& checked) {
     if (!checked && !error_) error_ = bad(checked.error().field, checked.error().message);
   }
@@ -38,20 +43,28 @@ class Checks {
 
 std::optional<TaskError> check_task(const NewTask& task, std::string_view prefix) {
   Checks all(prefix);
-  all.add(check_queue(task.queue, all.name("queue")));
-  all.add(check_kind(task.kind, all.name("kind")));
-  all.add(check_payload_size(task.payload.size(), limits::payload_size, all.name("payload")));
-  all.add(check_priority(task.priority, all.name("priority")));
+  all.add("queue", [&](std::string_view name) { return check_queue(task.queue, name); });
+  all.add("kind", [&](std::string_view name) { return check_kind(task.kind, name); });
+  all.add("payload", [&](std::string_view name) {
+    return check_payload_size(task.payload.size(), limits::payload_size, name);
+  });
+  all.add("priority", [&](std::string_view name) { return check_priority(task.priority, name); });
   if (task.max_attempts != 0)
-    all.add(check_max_attempts(task.max_attempts, all.name("max_attempts")));
-  all.add(check_delay(task.delay, all.name("delay")));
-  all.add(check_delay(task.unique_for, all.name("unique_for")));
-  all.add(check_delay(task.expires_in, all.name("expires_in")));
-  if (task.timeout != Millis(0)) all.add(check_timeout(task.timeout, all.name("timeout")));
-  if (task.id) all.add(check_id(*task.id, all.name("id")));
-  if (!task.unique_key.empty()) all.add(check_unique_key(task.unique_key, all.name("unique_key")));
-  if (!task.group.empty()) all.add(check_group(task.group, all.name("group")));
-  if (!task.trace.empty()) all.add(check_trace(task.trace, all.name("trace")));
+    all.add("max_attempts",
+            [&](std::string_view name) { return check_max_attempts(task.max_attempts, name); });
+  all.add("delay", [&](std::string_view name) { return check_delay(task.delay, name); });
+  all.add("unique_for", [&](std::string_view name) { return check_delay(task.unique_for, name); });
+  all.add("expires_in", [&](std::string_view name) { return check_delay(task.expires_in, name); });
+  if (task.timeout != Millis(0))
+    all.add("timeout", [&](std::string_view name) { return check_timeout(task.timeout, name); });
+  if (task.id) all.add("id", [&](std::string_view name) { return check_id(*task.id, name); });
+  if (!task.unique_key.empty())
+    all.add("unique_key",
+            [&](std::string_view name) { return check_unique_key(task.unique_key, name); });
+  if (!task.group.empty())
+    all.add("group", [&](std::string_view name) { return check_group(task.group, name); });
+  if (!task.trace.empty())
+    all.add("trace", [&](std::string_view name) { return check_trace(task.trace, name); });
   all.add(task.run_at && task.delay != Millis(0), "run_at", "and delay cannot both be given");
   all.add(task.run_at && (*task.run_at < earliest_time || *task.run_at > latest_time), "run_at",
           "must be between 1970 and 2199");

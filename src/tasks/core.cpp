@@ -9,8 +9,10 @@
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
-TasksCore::TasksCore(std::unique_ptr<Store> store, const std::string& file, const TaskClock& clock)
+TasksCore::TasksCore(std::unique_ptr<Store> store, const std::string& file, const TaskClock& clock,
+                     std::shared_ptr<const PayloadCodec> codec)
     : clock_(clock),
+      encoding_(std::move(codec)),
       store_(std::move(store)),
       batcher_(*store_, {.committed = [this](const Changes& changes) { committed(changes); },
                          .afterwards = [this] { call_notices(); }}) {
@@ -18,6 +20,7 @@ TasksCore::TasksCore(std::unique_ptr<Store> store, const std::string& file, cons
       batcher_,
       Keeper::Options{.store = file,
                       .clock = &clock,
+                      .is_changed_by_others = [this] { return store_->is_changed_by_others(); },
                       .changed_by_others = [this] { changed_by_others(); },
                       .somebody_is_gone = [this] { committed(store_->reclaim_from_the_dead()); }});
   keeper_->start();
@@ -34,11 +37,11 @@ void TasksCore::committed(const Changes& changes) {
   if (changes.due_in) keeper_->due_in(*changes.due_in);
 }
 
-Tasks TasksAccess::open(sqlite::SqliteOptions options) {
+Tasks TasksAccess::open(sqlite::SqliteOptions options, std::shared_ptr<const PayloadCodec> codec) {
   const TaskClock& clock = *options.clock;
   const std::string file = options.path;
   auto store = std::make_unique<sqlite::SqliteStore>(std::move(options));
-  return Tasks(std::make_shared<TasksCore>(std::move(store), file, clock));
+  return Tasks(std::make_shared<TasksCore>(std::move(store), file, clock, std::move(codec)));
 }
 
 // Somebody waits: are those finished?
@@ -70,6 +73,7 @@ std::optional<std::expected<Task, TaskError>> TasksCore::look_at_end(const TaskI
                                      .field = "id"});
   }
   if (!is_finished(task->state)) return std::nullopt;
+  encoding_.decode(*task);
   return *std::move(task);
 }
 

@@ -8,6 +8,7 @@
 
 #include "handoff/tasks/tasks.hpp"
 #include "tasks/batcher.hpp"
+#include "tasks/encoding.hpp"
 #include "tasks/keeper.hpp"
 #include "tasks/listeners.hpp"
 #include "tasks/store.hpp"
@@ -20,7 +21,8 @@ struct SqliteOptions;
 
 class TasksCore {
  public:
-  TasksCore(std::unique_ptr<Store> store, const std::string& file, const TaskClock& clock);
+  TasksCore(std::unique_ptr<Store> store, const std::string& file, const TaskClock& clock,
+            std::shared_ptr<const PayloadCodec> codec);
   ~TasksCore();
 
   Batcher& batcher() { return batcher_; }
@@ -28,6 +30,7 @@ class TasksCore {
   Listeners& listeners() { return listeners_; }
   Keeper& keeper() { return *keeper_; }
   const TaskClock& clock() const { return clock_; }
+  const Encoding& encoding() const { return encoding_; }
 
   // What wait() returns, if that is over; nothing while the task is not finished. Throws what the store does.
   std::optional<std::expected<Task, TaskError>> look_at_end(const TaskId& id);
@@ -39,6 +42,7 @@ class TasksCore {
   void changed_by_others();
 
   const TaskClock& clock_;
+  const Encoding encoding_;
   const std::unique_ptr<Store> store_;
   Listeners listeners_;
   Batcher batcher_;
@@ -48,7 +52,7 @@ class TasksCore {
 // For the library itself.
 struct TasksAccess {
   // With options that users have no use for. Throws sqlite::Failure.
-  static Tasks open(sqlite::SqliteOptions options);
+  static Tasks open(sqlite::SqliteOptions options, std::shared_ptr<const PayloadCodec> codec = {});
   static TasksCore& core(const Tasks& tasks) { return *tasks.core_; }
 };
 

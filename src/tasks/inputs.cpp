@@ -15,6 +15,14 @@ std::vector<StepResult> WorkerCore::inputs_of(const Context::Run& run) const {
   std::vector<StepResult> inputs;
   core_.store().read(
       [&](Transaction& transaction) { inputs = transaction.inputs_of(run.task.id); });
+  for (StepResult& each : inputs) {
+    auto json = core_.encoding().decode(each.result);
+    if (!json) {
+      throw std::runtime_error(fmt::format("what step \"{}\" has returned cannot be decoded: {}",
+                                           each.step, json.error()));
+    }
+    each.result = std::move(*json);
+  }
   return inputs;
 }
 

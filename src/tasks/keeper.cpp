@@ -57,8 +57,6 @@ void empty(int descriptor) {
 // Wakes the thread: by the time, which may be set; by others here; by other processes.
 class Keeper::Alarm {
  public:
-  enum class Reason : std::uint8_t { time, told, changed, somebody_is_gone };
-
   explicit Alarm(const std::string& store)
       : told_(checked(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd")),
         timer_(checked(::timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK),
@@ -82,6 +80,7 @@ class Keeper::Alarm {
   }
 
   Reason wait(std::optional<Millis> time) {
+    if (std::exchange(is_told_too_, false)) return Reason::told;
     set_timer(time);
     std::array<pollfd, 3> all{pollfd{.fd = told_.get(), .events = POLLIN, .revents = 0},
                               pollfd{.fd = timer_.get(), .events = POLLIN, .revents = 0},
@@ -96,6 +95,8 @@ class Keeper::Alarm {
     if (all[2].revents != 0) read_signs();
     const bool has_changed = ready == 0 || all[2].revents != 0;
     if (has_changed && !looks_for_dead_until_.has_passed()) return Reason::somebody_is_gone;
+    // What else there is comes next time: who hears of a change may find that it was our own, and go on sleeping.
+    is_told_too_ = has_changed && (all[0].revents != 0 || all[1].revents != 0);
     if (has_changed) return Reason::changed;
     return all[0].revents != 0 ? Reason::told : Reason::time;
   }
@@ -148,6 +149,7 @@ class Keeper::Alarm {
   const Descriptor files_;
   int bell_ = -1;
   bool is_deaf_ = false;
+  bool is_told_too_ = false;
   std::size_t looks_ = again_ms.size();
   Deadline looks_for_dead_until_{TimePoint()};
 };
@@ -179,7 +181,7 @@ void Keeper::due_in(Millis time) {
 }
 
 void Keeper::run(const std::stop_token& stop) {
-  auto reason = Alarm::Reason::time;
+  auto reason = Reason::time;
   while (!stop.stop_requested()) {
     {
       const auto turn = lock_.hold();
@@ -188,9 +190,9 @@ void Keeper::run(const std::stop_token& stop) {
     }
     std::optional<Millis> next;
     try {
-      const bool is_somebody_gone = reason == Alarm::Reason::somebody_is_gone;
+      const bool is_somebody_gone = reason == Reason::somebody_is_gone;
       if (is_somebody_gone && options_.somebody_is_gone) options_.somebody_is_gone();
-      if (is_somebody_gone || reason == Alarm::Reason::changed) {
+      if (is_somebody_gone || reason == Reason::changed) {
         if (options_.changed_by_others) options_.changed_by_others();
       }
       next = work();
@@ -205,7 +207,28 @@ void Keeper::run(const std::stop_token& stop) {
       sleeps_until_.reset();
       if (next) sleeps_until_ = options_.clock->since_boot() + *next;
     }
-    reason = alarm_->wait(next);
+    reason = sleep(next);
+  }
+}
+
+Keeper::Reason Keeper::sleep(std::optional<Millis> time) {
+  Millis began = options_.clock->since_boot();
+  for (;;) {
+    const auto reason = alarm_->wait(time);
+    // The files also change when we write to them.
+    if (reason != Reason::changed || has_others_changed()) return reason;
+    if (!time) continue;
+    const Millis now = options_.clock->since_boot();
+    *time -= now - std::exchange(began, now);
+    if (*time <= Millis(0)) return Reason::time;
+  }
+}
+
+bool Keeper::has_others_changed() {
+  try {
+    return !options_.is_changed_by_others || options_.is_changed_by_others();
+  } catch (const std::exception&) {
+    return true;  // Who looks will see what is wrong.
   }
 }
 
@@ -216,13 +239,7 @@ std::optional<Millis> Keeper::look() {
   batcher_.read([&](Transaction& transaction) {
     next = transaction.next_due();
     const Millis until_prune = std::max(prunes_at_ - options_.clock->since_boot(), Millis(0));
-    const auto looks = transaction.look_at_all();
-    const bool has_finished = std::ranges::any_of(looks, [](const QueueLook& each) {
-      return each.count(TaskState::done) + each.count(TaskState::dead) +
-                 each.count(TaskState::cancelled) >
-             0;
-    });
-    if (has_finished) next = next ? std::min(*next, until_prune) : until_prune;
+    if (transaction.has_finished()) next = next ? std::min(*next, until_prune) : until_prune;
   });
   return next;
 }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,8 +21,9 @@ class Keeper {
   struct Options {
     std::string store;  // The file, if other processes may have it too.
     const TaskClock* clock = &TaskClock::real();
-    std::function<void()> changed_by_others;
-    std::function<void()> somebody_is_gone;  // A process that had the file too.
+    std::function<bool()> is_changed_by_others{};  // Asked when the files have changed.
+    std::function<void()> changed_by_others;       // Then told.
+    std::function<void()> somebody_is_gone;        // A process that had the file too.
   };
 
   Keeper(Batcher& batcher, Options options);
@@ -38,7 +40,10 @@ class Keeper {
 
  private:
   class Alarm;
+  enum class Reason : std::uint8_t { time, told, changed, somebody_is_gone };
   void run(const std::stop_token& stop);
+  Reason sleep(std::optional<Millis> time);
+  bool has_others_changed();
   std::optional<Millis> work();
   std::optional<Millis> look();
 

@@ -232,6 +232,8 @@ class Transaction {
   virtual Chore expire(int most) = 0;
   virtual Chore fire(int most) = 0;  // Schedules make their tasks.
   virtual Chore prune(int most) = 0;
+  virtual bool
+  has_finished() = 0;  // Whether there is any task that is: prune() may have something to do.
   // In how long the next of these has something to do; nothing if there is none.
   virtual std::optional<Millis> next_due() = 0;
 };
@@ -246,6 +248,8 @@ class Store {
   virtual void read(const std::function<void(Transaction&)>& work) = 0;
   // What processes had claimed that are gone is ready again, at once.
   virtual Changes reclaim_from_the_dead() = 0;
+  // Whether anybody else has committed something since this was last asked: another process, or a connection of the user's.
+  virtual bool is_changed_by_others() = 0;
 };
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

@@ -21,8 +21,13 @@ std::expected<Tasks, TaskError> open(std::string_view where, const OpenOptions& 
     return bad_request(
         "where", fmt::format("a store is \"sqlite:<path>\" or \"memory:\", got \"{}\"", where));
   }
+  if (options.codec) {
+    if (const auto good = check_queue(options.codec->name(), "codec"); !good) {
+      return bad_request(good.error().field, good.error().message);
+    }
+  }
   try {
-    return TasksAccess::open(std::move(chosen));
+    return TasksAccess::open(std::move(chosen), options.codec);
   } catch (...) {
     return std::unexpected(to_error(std::current_exception()));
   }
@@ -37,8 +42,10 @@ std::expected<Enqueued, TaskError> Tasks::enqueue_in(sqlite3* connection,
     return bad_request("connection",
                        "enqueue_in() needs a connection with a transaction that was begun");
   }
+  NewTask encoded = task;
+  if (auto error = core_->encoding().encode(encoded, "")) return std::unexpected(std::move(*error));
   try {
-    return sqlite::insert_in(connection, task, core_->clock());
+    return sqlite::insert_in(connection, encoded, core_->clock());
   } catch (...) {
     return std::unexpected(to_error(std::current_exception()));
   }
@@ -49,6 +56,7 @@ std::expected<Enqueued, TaskError> Tasks::enqueue_in(sqlite3* connection,
 std::optional<Task> Tasks::get(const TaskId& id) const {
   std::optional<Task> task;
   core_->store().read([&](Transaction& transaction) { task = transaction.get(id); });
+  if (task) core_->encoding().decode(*task);
   return task;
 }
 
@@ -73,6 +81,7 @@ std::expected<TaskList, TaskError> Tasks::list(const ListOptions& options) const
   auto page =
       look<TaskPage>(*core_, [&](Transaction& transaction) { return transaction.list(filter); });
   if (!page) return std::unexpected(std::move(page.error()));
+  for (Task& each : page->tasks) core_->encoding().decode(each);
   return TaskList{.tasks = std::move(page->tasks),
                   .next_cursor = page->next ? fmt::to_string(*page->next) : ""};
 }

@@ -14,10 +14,21 @@ namespace {
 
 using All = std::expected<std::vector<Enqueued>, TaskError>;
 
+std::string prefix_of(std::size_t index, std::size_t count) {
+  return count == 1 ? "" : fmt::format("[{}].", index);
+}
+
 std::optional<TaskError> check_all(std::span<const NewTask> tasks) {
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const std::string prefix = tasks.size() == 1 ? "" : fmt::format("[{}].", i);
-    if (auto error = check_task(tasks[i], prefix)) return error;
+    // Where is asked only if something is wrong.
+    if (check_task(tasks[i], "")) return check_task(tasks[i], prefix_of(i, tasks.size()));
+  }
+  return std::nullopt;
+}
+
+std::optional<TaskError> encode_all(const Encoding& encoding, std::vector<NewTask>& tasks) {
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (auto error = encoding.encode(tasks[i], prefix_of(i, tasks.size()))) return error;
   }
   return std::nullopt;
 }
@@ -70,9 +81,14 @@ std::expected<Enqueued, TaskError> Tasks::enqueue(const NewTask& task) const {
   return only_one(enqueue(std::span(&task, 1)));
 }
 
-All Tasks::enqueue(std::span<const NewTask> tasks) const {
-  if (auto error = check_all(tasks)) return std::unexpected(std::move(*error));
-  if (tasks.empty()) return std::vector<Enqueued>();
+All Tasks::enqueue(std::span<const NewTask> given) const {
+  if (auto error = check_all(given)) return std::unexpected(std::move(*error));
+  if (given.empty()) return std::vector<Enqueued>();
+  std::vector<NewTask> encoded;  // Only if they are not stored as they are.
+  if (!core_->encoding().is_plain()) encoded.assign(given.begin(), given.end());
+  if (auto error = encode_all(core_->encoding(), encoded))
+    return std::unexpected(std::move(*error));
+  const std::span<const NewTask> tasks = encoded.empty() ? given : encoded;
   std::optional<RoomWait> wait;
   for (;;) {
     auto attempt = transact<Attempt>(*core_, [&](Transaction& transaction) {
@@ -95,6 +111,8 @@ Lazy<All> Tasks::async_enqueue(std::vector<NewTask> tasks) const {
   return [](std::shared_ptr<TasksCore> core, std::vector<NewTask> all) -> Lazy<All> {
     if (auto error = check_all(all)) co_return std::unexpected(std::move(*error));
     if (all.empty()) co_return std::vector<Enqueued>();
+    if (auto error = encode_all(core->encoding(), all))
+      co_return std::unexpected(std::move(*error));
     // Kept by the call, which may outlive the coroutine that waits for it.
     const auto shared = std::make_shared<const std::vector<NewTask>>(std::move(all));
     std::optional<RoomWait> wait;

@@ -82,7 +82,10 @@ std::expected<WorkflowLook, TaskError> Tasks::wait_workflow(const WorkflowId& id
         *core_, [&](Transaction& transaction) { return transaction.workflow(id); });
     if (!found) return std::unexpected(std::move(found.error()));
     if (!*found) return std::unexpected(no_such("workflow", id));
-    if (is_finished((*found)->state)) return **std::move(found);
+    if (is_finished((*found)->state)) {
+      core_->encoding().decode(**found);
+      return **std::move(found);
+    }
     if (const auto told = waits.told().wait(limits); !told) {
       return std::unexpected(not_finished("workflow", id, told.error()));
     }

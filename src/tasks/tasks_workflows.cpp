@@ -13,8 +13,14 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 // -- Workflows ------------------------------------------------------------------------------------
 
 std::expected<StartedWorkflow, TaskError> Tasks::start(const Workflow& workflow) const {
-  const auto prepared = prepare(workflow, core_->clock().now());
+  auto prepared = prepare(workflow, core_->clock().now());
   if (!prepared) return std::unexpected(prepared.error());
+  for (WorkflowStep& each : prepared->steps) {
+    const std::string prefix = fmt::format("steps.{}.", each.name);
+    if (auto error = core_->encoding().encode(each.task, prefix)) {
+      return std::unexpected(std::move(*error));
+    }
+  }
   return transact<StartedWorkflow>(
       *core_, [&](Transaction& transaction) { return transaction.start(*prepared); });
 }
@@ -22,6 +28,7 @@ std::expected<StartedWorkflow, TaskError> Tasks::start(const Workflow& workflow)
 std::optional<WorkflowLook> Tasks::workflow(const WorkflowId& id) const {
   std::optional<WorkflowLook> found;
   core_->store().read([&](Transaction& transaction) { found = transaction.workflow(id); });
+  if (found) core_->encoding().decode(*found);
   return found;
 }
 
@@ -88,19 +95,27 @@ std::expected<void, TaskError> if_found(std::expected<bool, TaskError> found,
 
 std::expected<ScheduleLook, TaskError> Tasks::schedule(const Schedule& schedule) const {
   if (auto error = check_schedule(schedule)) return std::unexpected(std::move(*error));
-  return transact<ScheduleLook>(
-      *core_, [&](Transaction& transaction) { return transaction.put_schedule(schedule); });
+  Schedule encoded = schedule;
+  if (auto error = core_->encoding().encode(encoded.task, "task.")) {
+    return std::unexpected(std::move(*error));
+  }
+  auto look = transact<ScheduleLook>(
+      *core_, [&](Transaction& transaction) { return transaction.put_schedule(encoded); });
+  if (look) core_->encoding().decode(*look);
+  return look;
 }
 
 std::optional<ScheduleLook> Tasks::schedule(std::string_view name) const {
   std::optional<ScheduleLook> found;
   core_->store().read([&](Transaction& transaction) { found = transaction.schedule(name); });
+  if (found) core_->encoding().decode(*found);
   return found;
 }
 
 std::vector<ScheduleLook> Tasks::schedules() const {
   std::vector<ScheduleLook> all;
   core_->store().read([&](Transaction& transaction) { all = transaction.schedules(); });
+  for (ScheduleLook& each : all) core_->encoding().decode(each);
   return all;
 }
 

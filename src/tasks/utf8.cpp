@@ -57,4 +57,18 @@ std::string_view cut_utf8(std::string_view text, std::size_t most) {
   return text.substr(0, most);
 }
 
+std::string readable_utf8(std::string_view text, std::size_t most) {
+  std::string all;
+  text = cut_utf8(text, most);
+  while (!text.empty()) {
+    const std::size_t good = valid_utf8_prefix(text);
+    all += text.substr(0, good);
+    text.remove_prefix(good);
+    if (text.empty()) break;
+    all += '?';
+    text.remove_prefix(1);
+  }
+  return all;
+}
+
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include "handoff/detail/core/config.hpp"
@@ -15,5 +16,8 @@ inline bool is_utf8(std::string_view text) { return valid_utf8_prefix(text) == t
 
 // The text, or as much of its front as fits into `most` bytes without cutting a character in two.
 std::string_view cut_utf8(std::string_view text, std::size_t most);
+
+// For what others have written, and people are to read: cut like that, with a question mark for each byte that is no UTF-8.
+std::string readable_utf8(std::string_view text, std::size_t most);
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

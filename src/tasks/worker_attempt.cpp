@@ -9,7 +9,9 @@
 #include "handoff/detail/coro/pool_task.hpp"
 #include "handoff/sync_wait.hpp"
 #include "handoff/tasks/duration.hpp"
+#include "handoff/tasks/limits.hpp"
 #include "tasks/entropy.hpp"
+#include "tasks/utf8.hpp"
 #include "tasks/worker_core.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
@@ -48,7 +50,9 @@ Outcome failed(const Context::Run& run, std::exception_ptr error) {
 // -- What a handler says --------------------------------------------------------------------------
 
 Json WorkerCore::payload_of(const Context::Run& run) const {
-  auto payload = Json::parse(run.task.payload);
+  auto decoded = core_.encoding().decode(run.task.payload);
+  if (!decoded) throw std::runtime_error("its payload cannot be decoded: " + decoded.error());
+  auto payload = Json::parse(*std::move(decoded));
   if (!payload) throw std::runtime_error("its payload is no JSON: " + payload.error().to_string());
   return std::move(*payload);
 }
@@ -56,8 +60,14 @@ Json WorkerCore::payload_of(const Context::Run& run) const {
 Outcome WorkerCore::outcome_of(const Context::Run& run, const Finish& finish) const {
   struct Reader {
     const Context::Run& run;
+    const Encoding& encoding;
     Outcome operator()(const Json& result) const {
-      return with(Outcome::Kind::done, result.text());
+      if (result.text().size() > limits::result_size) {
+        return with(Outcome::Kind::failed_for_good,
+                    fmt::format("its result has {} bytes; {} are allowed", result.text().size(),
+                                limits::result_size));
+      }
+      return with(Outcome::Kind::done, encoding.encode(result.text()));
     }
     Outcome operator()(const Fail& fail) const {
       return with(Outcome::Kind::failed_for_good, fail.message);
@@ -80,7 +90,7 @@ Outcome WorkerCore::outcome_of(const Context::Run& run, const Finish& finish) co
       return outcome;
     }
   };
-  return std::visit(Reader{run}, finish.what());
+  return std::visit(Reader{run, core_.encoding()}, finish.what());
 }
 
 Outcome WorkerCore::run_plain(Context::Run& run, const Handler& handler) const {
@@ -111,6 +121,9 @@ Lazy<Outcome> WorkerCore::attempt(Context::Run& run, const Handler& handler) {
 
 // What follows from a failure: why it came, and when the task is tried again.
 void WorkerCore::judge(const Context::Run& run, Outcome& outcome) const {
+  if (outcome.kind != Outcome::Kind::done) {
+    outcome.text = readable_utf8(outcome.text, limits::message_size);
+  }
   if (outcome.kind != Outcome::Kind::failed) return;
   if (run.is_late) {
     outcome.text =

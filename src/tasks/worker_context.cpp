@@ -11,20 +11,6 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
 namespace {
 constexpr Millis news_period = std::chrono::seconds(1);
-
-// Whatever is no UTF-8 could not be shown.
-std::string readable(std::string_view text) {
-  std::string all;
-  while (!text.empty()) {
-    const std::size_t good = valid_utf8_prefix(text);
-    all += text.substr(0, good);
-    text.remove_prefix(good);
-    if (text.empty()) break;
-    all += '?';
-    text.remove_prefix(1);
-  }
-  return all;
-}
 }  // namespace
 
 const TaskId& Context::id() const { return run_.task.id; }
@@ -51,14 +37,13 @@ void WorkerCore::has_news_locked(Context::Run& run) {
 void WorkerCore::note_progress(Context::Run& run, double fraction, std::string_view note) {
   const auto turn = lock_.hold();
   run.progress = std::isfinite(fraction) ? std::clamp(fraction, 0.0, 1.0) : 0;
-  run.note = cut_utf8(note, 1000);
+  run.note = readable_utf8(note, limits::note_size);
   has_news_locked(run);
 }
 
 void WorkerCore::note_line(Context::Run& run, std::string_view line) {
-  LogLine said{.number = 0,
-               .at = core_.clock().now(),
-               .line = readable(cut_utf8(line, limits::log_line_size))};
+  LogLine said{
+      .number = 0, .at = core_.clock().now(), .line = readable_utf8(line, limits::log_line_size)};
   const auto turn = lock_.hold();
   if (run.lines.size() == limits::log_lines) run.lines.pop_front();
   run.lines.push_back(std::move(said));

@@ -56,6 +56,7 @@ TEST_F(Handlers, KeepALogThroughAllAttempts) {
   run(handler);
   EXPECT_THAT(log_of(id), ::testing::ElementsAre("attempt 1", "attempt 2", "done"));
   const auto lines = tasks.log(id);
+  ASSERT_EQ(lines.size(), 3u);
   EXPECT_EQ(lines[0].number, 1);
   EXPECT_EQ(lines[0].at, began);
   EXPECT_EQ(lines[2].number, 3);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
+#include <future>
 #include <thread>
 
 #include "handoff/log.hpp"
@@ -34,6 +35,16 @@ const Role locker_role("locker", [](const std::string& path) {
     say("released");
     listen();
   }
+});
+
+// Is about to write to a file with a rollback journal, which others may still read.
+const Role writer_role("writer", [](const std::string& path) {
+  sqlite::Database database(path, sqlite::Database::Mode::read_write);
+  database.run("create table other(x); begin immediate");
+  say("writes");
+  listen();
+  database.run("commit");
+  listen();
 });
 
 class LockedFiles : public ::testing::Test {
@@ -139,6 +150,16 @@ TEST_F(LockedFiles, AreNotOpenedAlsoIfTheyAreNotStoresYet) {
   locker.tell("let go");
   ASSERT_EQ(locker.hear(), "released");
   EXPECT_TRUE(open().enqueue({.queue = "q", .kind = "k"}));
+}
+
+// SQLite itself does not wait then, whatever its busy timeout: two who wait so for each other would do so for ever.
+TEST_F(LockedFiles, AreWaitedForToBecomeStores) {
+  Process writer("writer", path);
+  ASSERT_EQ(writer.hear(), "writes");
+  auto opened = std::async(std::launch::async, [&] { return open(60s); });
+  EXPECT_EQ(opened.wait_for(200ms), std::future_status::timeout) << "it does not wait";
+  writer.tell("commit");
+  EXPECT_TRUE(opened.get().enqueue({.queue = "q", .kind = "k"}));
 }
 
 }  // namespace

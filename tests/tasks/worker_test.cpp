@@ -279,5 +279,24 @@ TEST_F(Workers, SayWhichOptionsMakeNoSense) {
   EXPECT_THROW(Worker(tasks, {.queues = {{"a b", 1}}}), std::invalid_argument);
 }
 
+TEST_F(Workers, KeepMessagesThatCanBeShown) {
+  worker.handle("k", [](const Json&, Context&) -> Finish {
+    throw std::runtime_error("bad byte \xff, and long: " + std::string(100'000, 'x'));
+  });
+  const auto id = tasks.enqueue(plain()).value().id;
+  worker.run_until_idle();
+  const std::string message = tasks.get(id)->errors.at(0).message;
+  EXPECT_THAT(message, ::testing::StartsWith("bad byte ?, and long: xxx"));
+  EXPECT_EQ(message.size(), 16384u);
+}
+
+TEST_F(Workers, FailATaskWhoseResultIsTooLarge) {
+  worker.handle("k", [](const Json&, Context&) -> Finish { return std::string(2'000'000, 'x'); });
+  const auto id = tasks.enqueue(plain()).value().id;
+  worker.run_until_idle();
+  EXPECT_EQ(tasks.get(id)->state, TaskState::dead);
+  EXPECT_EQ(tasks.get(id)->reason, "its result has 2000002 bytes; 1048576 are allowed");
+}
+
 }  // namespace
 }  // namespace handoff::tests

@@ -1,4 +1,4 @@
-// A handoff::tasks::Worker with `batch` tasks in hand at a time, and two threads that run their handlers.
+// A handoff::tasks::Worker and two threads that run its handlers. It has two batches in hand: one that is run and one that is recorded, so that about `batch` are in each commit.
 #pragma once
 
 #include <atomic>
@@ -12,9 +12,9 @@ namespace bench {
 class HandoffWorker {
  public:
   HandoffWorker(const handoff::tasks::Tasks& tasks, std::uint64_t batch)
-      : pool_{{.workers = 2, .capacity = batch, .name = "bench"}},
+      : pool_{{.workers = 2, .capacity = 2 * batch, .name = "bench"}},
         worker_{tasks,
-                {.queues = {{"mail", static_cast<int>(batch)}},
+                {.queues = {{"mail", static_cast<int>(2 * batch)}},
                  .name = "bench",
                  .lease_for = {},
                  .pool = &pool_}} {

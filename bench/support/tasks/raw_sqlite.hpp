@@ -91,13 +91,6 @@ class RawSqlite {
     commit();
     return claimed;
   }
-  std::int64_t finished() {
-    sqlite3_stmt* const count = prepare("select count(*) from task where state = 2");
-    sqlite3_step(count);
-    const std::int64_t number = sqlite3_column_int64(count, 0);
-    sqlite3_finalize(count);
-    return number;
-  }
 
   static std::string version() { return std::string("SQLite ") + sqlite3_libversion(); }
 

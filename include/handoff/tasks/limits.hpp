@@ -15,6 +15,7 @@
 //   trace          a W3C traceparent
 //   fraction       0 to 1
 //   payload        1 MiB, unless configured
+//   result         1 MiB
 //
 // Each check takes the field's name, for where the same thing has another one ("[17].queue"); the message begins with it and says what is allowed.
 #pragma once
@@ -51,7 +52,10 @@ inline constexpr std::int64_t lowest_priority = -100;
 inline constexpr std::int64_t highest_priority = 100;
 inline constexpr std::int64_t most_attempts = 1000;
 inline constexpr std::size_t payload_size = std::size_t{1} << 20;
-inline constexpr std::size_t log_lines = 1000;  // Of a task, that are kept.
+inline constexpr std::size_t result_size = std::size_t{1} << 20;  // What a handler returns.
+inline constexpr std::size_t message_size = 16384;  // Of an error; what is longer is cut.
+inline constexpr std::size_t note_size = 1000;      // Of progress; the same.
+inline constexpr std::size_t log_lines = 1000;      // Of a task, that are kept.
 inline constexpr std::size_t log_line_size = 4096;
 inline constexpr std::chrono::milliseconds shortest_lease = std::chrono::seconds(1);
 inline constexpr std::chrono::milliseconds longest_lease = std::chrono::days(1);

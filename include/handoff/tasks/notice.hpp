@@ -3,7 +3,7 @@
 //   auto notice = tasks.on_finished(id, [&](std::expected<Task, TaskError> task) { loop.post(show(task)); });
 //   notice->withdraw();                             // true: it will not be called
 //
-// Called once: by the thread whose commit finishes the task, after the commit; by a thread of the store's if another process did it; or at once, by the caller of on_finished(), if the
+// Called once, after the commit: by the thread that made it, or by one of the store's, which also hears of what other processes do; or at once, by the caller of on_finished(), if the
 // task is finished already. It gets what wait() returns. Others' calls wait behind it, so it must be short; it may call the store. What it throws is logged.
 //
 // Dropping the notice withdraws it, as with a std::stop_callback: if it is being called by another thread, that is waited for. If the store is closed first, it is not called.

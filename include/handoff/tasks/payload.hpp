@@ -33,6 +33,7 @@
 //     };
 //
 // - null is a value: only optionals and Json take it.
+// - A change that cannot be forgiven is another kind: "resize/2" beside "resize/1", see worker.hpp.
 //
 // What is read must be default-constructible. Nesting is limited as in json.hpp.
 #pragma once

@@ -85,7 +85,8 @@ struct Task {
   std::string trace;
   std::vector<TaskId> after;
   std::optional<TaskId> workflow;
-  std::string step;  // Its name there.
+  std::string step;       // Its name there.
+  std::string undecoded;  // Why its payload or result is shown as it is stored: see codec.hpp.
 };
 
 // Dead tasks that have the same kind and the same reason.

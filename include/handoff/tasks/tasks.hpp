@@ -13,6 +13,9 @@
 //
 // Calls of many threads share their commits. Several processes of one machine may have the same file open, to enqueue and to work.
 //
+// A store that cannot be read or written now (its disk is full, its file is locked for more than ten seconds, or damaged) answers `unavailable`, with a message that says what to do. Nothing is stored
+// by halves, and all goes on once the cause is gone. get(), queue() and queues(), which have no error to return, throw std::runtime_error then.
+//
 // Thread safety: a Tasks is a handle; copies share the store, which is closed with the last. Any member, any thread.
 #pragma once
 
@@ -30,6 +33,7 @@
 
 #include "handoff/lazy.hpp"
 #include "handoff/tasks/clock.hpp"
+#include "handoff/tasks/codec.hpp"
 #include "handoff/tasks/error.hpp"
 #include "handoff/tasks/explain.hpp"
 #include "handoff/tasks/kind.hpp"
@@ -51,7 +55,8 @@ class TasksCore;
 struct OpenOptions {
   bool fast =
       false;  // Commits are not synced: if the machine's power fails, its last moments may be lost. A crash of the process loses nothing.
-  const TaskClock* clock = nullptr;  // For tests: see handoff/tasks/testing.hpp.
+  std::shared_ptr<const PayloadCodec> codec = {};  // How payloads are stored: see codec.hpp.
+  const TaskClock* clock = nullptr;                // For tests: see testing.hpp.
 };
 
 struct ListOptions {

@@ -48,6 +48,19 @@ std::optional<TaskRow> SqliteTransaction::row_of(std::int64_t seq) {
   return read_row(query);
 }
 
+// Of up to `rows_at_once`, in the order of their rows. Those that are not there are left out.
+std::vector<TaskRow> SqliteTransaction::rows_for(std::span<const Outcome> outcomes) {
+  static const std::string sql =
+      ROW_COLUMNS "where seq in (" + repeated("?", rows_at_once) + ") order by seq";
+  Query query(database_, sql.c_str());
+  for (const Outcome& each : outcomes) query.add(each.lease.row);
+  for (int i = static_cast<int>(outcomes.size()); i < rows_at_once; ++i) query.add(std::nullopt);
+  std::vector<TaskRow> rows;
+  rows.reserve(outcomes.size());
+  while (query.next()) rows.push_back(read_row(query));
+  return rows;
+}
+
 void SqliteTransaction::note_due(Millis in) {
   changes_.due_in = changes_.due_in ? std::min(*changes_.due_in, in) : in;
 }

@@ -38,9 +38,9 @@ Checkpoints::~Checkpoints() {
 int Checkpoints::committed(void* self, sqlite3*, const char*, int pages) noexcept {
   auto& checkpoints = *static_cast<Checkpoints*>(self);
   // Fewer than at the last: it has begun again.
-  const int due_at = checkpoints.due_at_.load(std::memory_order_relaxed);
+  const int due_at = checkpoints.due_at_.load(handoff::detail::relaxed);
   if (pages + checkpoints.options_.step < due_at) {
-    checkpoints.due_at_.store(checkpoints.options_.step, std::memory_order_relaxed);
+    checkpoints.due_at_.store(checkpoints.options_.step, handoff::detail::relaxed);
   }
   if (pages >= due_at && !checkpoints.bell_.is_set()) checkpoints.bell_.set();
   return SQLITE_OK;
@@ -53,7 +53,7 @@ void Checkpoints::run(const std::stop_token& stop) {
       work();
     } catch (const std::exception& error) {
       // The WAL has it all; it is tried again after some more.
-      due_at_.fetch_add(options_.step, std::memory_order_relaxed);
+      due_at_.fetch_add(options_.step, handoff::detail::relaxed);
       if (!std::exchange(has_complained_, true)) {
         handoff::detail::log_line(
             fmt::format("tasks: no checkpoint of {}: {}", path_, error.what()));
@@ -73,10 +73,10 @@ void Checkpoints::work() {
     wal = copy(cuts ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART);
   }
   if (wal.pages < 0) {  // Another process is at it.
-    due_at_.fetch_add(options_.step, std::memory_order_relaxed);
+    due_at_.fetch_add(options_.step, handoff::detail::relaxed);
     return;
   }
-  due_at_.store((wal.has_begun_again ? 0 : wal.pages) + options_.step, std::memory_order_relaxed);
+  due_at_.store((wal.has_begun_again ? 0 : wal.pages) + options_.step, handoff::detail::relaxed);
   if (wal.has_begun_again) {
     has_complained_ = false;
   } else if (wal.pages >= options_.too_long_wal) {

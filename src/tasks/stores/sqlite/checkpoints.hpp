@@ -8,10 +8,10 @@
 // Several processes may do so with one file: while one is at it, the others leave it to that one. Whoever closes the file last copies the rest; SQLite sees to that.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string>
 
+#include "handoff/detail/core/atomic.hpp"
 #include "handoff/event.hpp"
 #include "handoff/mutex.hpp"
 #include "handoff/thread.hpp"
@@ -52,8 +52,8 @@ class Checkpoints {
   Mutex& writing_;
   const std::string path_;
   const CheckpointOptions options_;
-  // In the WAL, from which on the next is due. Read by the writer, set by the thread; that neither is exact does no harm.
-  std::atomic<int> due_at_;
+  // In the WAL, from which on the next is due. Read by the writer, set by the thread. Relaxed: that neither is exact does no harm.
+  handoff::detail::atomic<int> due_at_;
   Event bell_{{.is_set = false, .name = "a checkpoint"}};
   // The thread's own.
   Database database_;

@@ -113,6 +113,11 @@ Chore SqliteTransaction::prune(int most) {
   return chore;
 }
 
+bool SqliteTransaction::has_finished() {
+  Query query(database_, "select 1 from handoff_queue where done + dead + cancelled > 0 limit 1");
+  return query.next();
+}
+
 Chore SqliteTransaction::purge(std::string_view name, TaskState state, int most) {
   const QueueRow* const queue = rows_.queue(name, false);
   if (queue == nullptr || state == TaskState::running) return {};

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "handoff/detail/core/assert.hpp"
 #include "tasks/entropy.hpp"
 #include "tasks/stores/sqlite/transaction.hpp"
 
@@ -79,88 +80,120 @@ ClaimResult SqliteTransaction::claim(const ClaimRequest& request) {
   const int most = allowed(*queue, request.most, result.again_in);
   if (most == 0) return result;
 
-  std::vector<std::int64_t> rows = aged(*queue, most);
-  if (std::ssize(rows) < most) {
-    const auto first = rows;
-    Query next(database_,
-               "select seq from handoff_task where queue = ? and state = 2 and held = 0 "
-               "order by priority desc, turn limit ?",
-               queue->id, most + static_cast<int>(first.size()));
-    while (std::ssize(rows) < most && next.next()) {
-      const std::int64_t seq = next.number(0);
-      if (std::ranges::find(first, seq) == first.end()) rows.push_back(seq);
-    }
-  }
-  result.tasks.reserve(rows.size());
-  for (const std::int64_t seq : rows) {
-    if (auto claimed = claim_row(*queue, request, seq)) result.tasks.push_back(std::move(*claimed));
-  }
+  result.tasks.reserve(static_cast<std::size_t>(most));
+  const auto old = aged(*queue, most);
+  claim_rows(*queue, request, old, result.tasks);
+  const int left = most - static_cast<int>(old.size());
+  if (left > 0) claim_next(*queue, request, left, result.tasks);
   if (queue->settings->rate > 0) queue->tokens -= static_cast<double>(result.tasks.size());
   return result;
 }
 
-std::optional<Claimed> SqliteTransaction::claim_row(QueueRow& queue, const ClaimRequest& request,
-                                                    std::int64_t seq) {
-  Claimed claimed;
-  TaskRow row;
-  bool is_expired = false;
-  {
-    Query query(database_,
-                "select id, kind, payload, attempt, max_attempts, crashes, timeout, trace, flags, "
-                "turn, grp, size, "
-                "expires_at, unique_key is not null, unique_for from handoff_task where seq = ?",
-                seq);
-    query.next();
-    row = {.seq = seq,
-           .id = query.id(0),
-           .queue = queue.id,
-           .state = TaskState::ready,
-           .is_held = false,
-           .turn = query.number(9),
-           .group = query.number(10),
-           .size = query.number(11),
-           .flags = query.number(8),
-           .has_unique_key = query.number(13) != 0,
-           .unique_for = Millis(query.number(14))};
-    is_expired = !query.is_null(12) && query.time(12) <= now_;
-    claimed = {
-        .id = row.id,
-        .lease = {.row = seq, .token = static_cast<std::int64_t>(random_bits() >> 1)},
-        .lease_until = {},
-        .lease_for = request.lease_for > Millis(0) ? request.lease_for : queue.settings->lease_for,
-        .queue = queue.name,
-        .kind = std::string(query.text(1)),
-        .payload = std::string(query.text(2)),
-        .attempt = static_cast<int>(query.number(3)) + 1,
-        .max_attempts = static_cast<int>(query.number(4)),
-        .crashes = static_cast<int>(query.number(5)),
-        .timeout = Millis(query.number(6)),
-        .group = {},
-        .trace = std::string(query.text(7)),
-        .has_inputs = (row.flags & has_dependencies) != 0};
-  }
-  if (is_expired) {
-    end(row, TaskState::cancelled, "it was not started in time");
-    return std::nullopt;
-  }
-  if ((row.flags & has_large_payload) != 0) {
-    Query large(database_, "select data from handoff_payload where seq = ?", seq);
-    if (large.next()) claimed.payload = large.text(0);
-  }
-  if (row.group != 0) claimed.group = rows_.group(row.group).name;
-  claimed.lease_until = now_ + claimed.lease_for;
+namespace {
+#define CANDIDATE                                                                                \
+  "select seq, id, kind, payload, attempt, max_attempts, crashes, timeout, trace, flags, turn, " \
+  "grp, size, expires_at, unique_key is not null, unique_for from handoff_task "
+#define NEXT_READY "where queue = ? and state = 2 and held = 0 order by priority desc, turn limit ?"
+#define CLAIM                                                                             \
+  "update handoff_task set state = 3, attempt = attempt + 1, started_at = ?, lease = ?, " \
+  "lease_until = ?, process = ?, worker = ? "
 
+std::int64_t new_token() { return static_cast<std::int64_t>(random_bits() >> 1); }
+}  // namespace
+
+Candidate SqliteTransaction::read_candidate(const Query& query, const QueueRow& queue,
+                                            const ClaimRequest& request, std::int64_t token) {
+  const std::int64_t seq = query.number(0);
+  const Millis lease_for =
+      request.lease_for > Millis(0) ? request.lease_for : queue.settings->lease_for;
+  const TaskRow row{.seq = seq,
+                    .id = query.id(1),
+                    .queue = queue.id,
+                    .state = TaskState::ready,
+                    .is_held = false,
+                    .turn = query.number(10),
+                    .group = query.number(11),
+                    .size = query.number(12),
+                    .flags = query.number(9),
+                    .has_unique_key = query.number(14) != 0,
+                    .unique_for = Millis(query.number(15))};
+  return {.row = row,
+          .claimed = {.id = row.id,
+                      .lease = {.row = seq, .token = token},
+                      .lease_until = now_ + lease_for,
+                      .lease_for = lease_for,
+                      .queue = queue.name,
+                      .kind = std::string(query.text(2)),
+                      .payload = std::string(query.text(3)),
+                      .attempt = static_cast<int>(query.number(4)) + 1,
+                      .max_attempts = static_cast<int>(query.number(5)),
+                      .crashes = static_cast<int>(query.number(6)),
+                      .timeout = Millis(query.number(7)),
+                      .group = {},
+                      .trace = std::string(query.text(8)),
+                      .has_inputs = (row.flags & has_dependencies) != 0},
+          .is_expired = !query.is_null(13) && query.time(13) <= now_};
+}
+
+// The first ones in their order. They share the token: it is the worker's, and their rows differ.
+void SqliteTransaction::claim_next(QueueRow& queue, const ClaimRequest& request, int most,
+                                   std::vector<Claimed>& claimed) {
+  const std::int64_t token = new_token();
+  std::vector<Candidate> candidates;
+  {
+    Query next(database_, CANDIDATE NEXT_READY, queue.id, most);
+    while (next.next()) candidates.push_back(read_candidate(next, queue, request, token));
+  }
+  if (candidates.empty()) return;
+  if (std::ranges::any_of(candidates, &Candidate::is_expired)) {
+    std::vector<std::int64_t> rows;
+    for (const Candidate& each : candidates) rows.push_back(each.row.seq);
+    return claim_rows(queue, request, rows, claimed);
+  }
+  const Millis lease_for = candidates.front().claimed.lease_for;
+  const auto changed =
+      execute(database_, CLAIM "where seq in (select seq from handoff_task " NEXT_READY ")", now_,
+              token, since_boot_ + lease_for, process_, if_any(request.worker), queue.id, most);
+  HANDOFF_ASSERT(changed == std::ssize(candidates));
+  for (Candidate& each : candidates) {
+    take(queue, each);
+    claimed.push_back(std::move(each.claimed));
+  }
+}
+
+void SqliteTransaction::claim_rows(QueueRow& queue, const ClaimRequest& request,
+                                   std::span<const std::int64_t> rows,
+                                   std::vector<Claimed>& claimed) {
+  for (const std::int64_t seq : rows) {
+    Candidate candidate;
+    {
+      Query query(database_, CANDIDATE "where seq = ?", seq);
+      query.next();
+      candidate = read_candidate(query, queue, request, new_token());
+    }
+    if (candidate.is_expired) {
+      end(candidate.row, TaskState::cancelled, "it was not started in time");
+      continue;
+    }
+    execute(database_, CLAIM "where seq = ?", now_, candidate.claimed.lease.token,
+            since_boot_ + candidate.claimed.lease_for, process_, if_any(request.worker), seq);
+    take(queue, candidate);
+    claimed.push_back(std::move(candidate.claimed));
+  }
+}
+
+// What a claim changes besides the row.
+void SqliteTransaction::take(QueueRow& queue, Candidate& candidate) {
+  TaskRow& row = candidate.row;
+  if ((row.flags & has_large_payload) != 0) {
+    Query large(database_, "select data from handoff_payload where seq = ?", row.seq);
+    if (large.next()) candidate.claimed.payload = large.text(0);
+  }
+  if (row.group != 0) candidate.claimed.group = rows_.group(row.group).name;
   leave_ready(row);
   change(row, TaskState::running);
   queue.turn = std::max(queue.turn, row.turn);
-  execute(database_,
-          "update handoff_task set state = 3, attempt = attempt + 1, started_at = ?, lease = ?, "
-          "lease_until = ?, "
-          "process = ?, worker = ? where seq = ?",
-          now_, claimed.lease.token, since_boot_ + claimed.lease_for, process_,
-          if_any(request.worker), seq);
-  note_due(claimed.lease_for);
-  return claimed;
+  note_due(candidate.claimed.lease_for);
 }
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite

@@ -159,6 +159,12 @@ bool Query::next() {
   return false;
 }
 
+std::string repeated(std::string_view part, int times) {
+  std::string all(part);
+  for (int i = 1; i < times; ++i) all.append(", ").append(part);
+  return all;
+}
+
 TaskId Query::id(int column) const {
   const auto* const bytes = static_cast<const std::byte*>(sqlite3_column_blob(statement_, column));
   const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_, column));

@@ -73,13 +73,17 @@ class Query {
   template <typename... Args>
   Query(Database& database, const char* sql, const Args&... args)
       : database_(database), statement_(database.prepared(sql)) {
-    int position = 0;
-    (bind(++position, args), ...);
+    add(args...);
   }
   Query(const Query&) = delete;
   Query& operator=(const Query&) = delete;
   ~Query() { sqlite3_reset(statement_); }
 
+  // Binds those that come next, of a statement about several rows. All must be bound: those of an earlier run are still there.
+  template <typename... Args>
+  void add(const Args&... args) {
+    (bind(++bound_, args), ...);
+  }
   // False once there are no more rows.
   bool next();
 
@@ -124,6 +128,7 @@ class Query {
 
   Database& database_;
   sqlite3_stmt* const statement_;
+  int bound_ = 0;
 };
 
 // For a statement without a result. Returns how many rows it changed.
@@ -133,6 +138,9 @@ std::int64_t execute(Database& database, const char* sql, const Args&... args) {
   query.next();
   return database.changes();
 }
+
+// `part` so many times, with commas between: for a statement about several rows.
+std::string repeated(std::string_view part, int times);
 
 // An empty text is stored as nothing.
 inline std::optional<std::string_view> if_any(std::string_view text) {

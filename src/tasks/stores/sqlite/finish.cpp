@@ -1,6 +1,8 @@
 // What becomes of a task after an attempt. Only who holds its lease has a say.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tasks/entropy.hpp"
 #include "tasks/stores/sqlite/transaction.hpp"
 
@@ -24,8 +26,50 @@ Recorded standing(const std::optional<TaskRow>& row, const TaskId& id, const Lea
 std::vector<Recorded> SqliteTransaction::finish(std::span<const Outcome> outcomes) {
   std::vector<Recorded> recorded;
   recorded.reserve(outcomes.size());
-  for (const Outcome& each : outcomes) recorded.push_back(finish_one(each));
+  constexpr std::size_t few = 5;  // Not worth it.
+  while (!outcomes.empty()) {
+    const auto some = outcomes.first(std::min<std::size_t>(outcomes.size(), rows_at_once));
+    outcomes = outcomes.subspan(some.size());
+    if (some.size() > few && finish_done(some)) {
+      recorded.insert(recorded.end(), some.size(), Recorded::yes);
+    } else {
+      for (const Outcome& each : some) recorded.push_back(finish_one(each));
+    }
+  }
   return recorded;
+}
+
+// If all are done and may say so. Otherwise nothing is changed.
+bool SqliteTransaction::finish_done(std::span<const Outcome> outcomes) {
+  const auto is_done = [](const Outcome& each) { return each.kind == Outcome::Kind::done; };
+  if (!std::ranges::all_of(outcomes, is_done)) return false;
+  auto rows = rows_for(outcomes);
+  if (rows.size() != outcomes.size()) return false;  // Not there, or twice.
+  const auto row_of_it = [&](const Outcome& each) {
+    return std::ranges::lower_bound(rows, each.lease.row, {}, &TaskRow::seq);
+  };
+  for (const Outcome& each : outcomes) {
+    if (standing(*row_of_it(each), each.id, each.lease) != Recorded::yes) return false;
+  }
+  static const std::string sql =
+      "with ended(seq, result) as (values " + repeated("(?, ?)", rows_at_once) +
+      ") update handoff_task set state = 4, finished_at = ?, result = ended.result, lease_until = "
+      "null, progress = 1 from ended where handoff_task.seq = ended.seq";
+  {
+    Query query(database_, sql.c_str());
+    for (const Outcome& each : outcomes) query.add(each.lease.row, std::string_view(each.text));
+    for (int i = static_cast<int>(outcomes.size()); i < rows_at_once; ++i) {
+      query.add(std::nullopt, std::nullopt);
+    }
+    query.add(now_);
+    query.next();
+  }
+  for (const Outcome& each : outcomes) {
+    TaskRow& row = *row_of_it(each);
+    change(row, TaskState::done);
+    after_end(row);
+  }
+  return true;
 }
 
 Recorded SqliteTransaction::finish_one(const Outcome& outcome) {

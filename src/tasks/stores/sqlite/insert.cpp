@@ -17,6 +17,19 @@ TaskError error_at(std::size_t index, std::size_t of, TaskError::Code code, std:
     name = field.empty() ? fmt::format("[{}]", index) : fmt::format("[{}].{}", index, field);
   return {.code = code, .message = std::move(message), .field = std::move(name)};
 }
+
+// Whether it is a row of handoff_task and nothing else.
+bool is_plain(const NewTask& task) {
+  return !task.id && task.unique_key.empty() && task.after.empty() &&
+         task.payload.size() <= most_inline;
+}
+
+std::string insert_statement(int rows) {
+  return "insert into handoff_task(id, queue, kind, state, held, priority, turn, at, max_attempts, "
+         "created_at, timeout, expires_at, grp, unique_key, unique_for, waits_on, flags, size, "
+         "payload, trace) values" +
+         repeated("(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows);
+}
 }  // namespace
 
 std::expected<std::vector<Enqueued>, TaskError> SqliteTransaction::insert(
@@ -26,9 +39,16 @@ std::expected<std::vector<Enqueued>, TaskError> SqliteTransaction::insert(
   if (auto error = check_room(tasks)) return std::unexpected(std::move(*error));
   std::vector<Enqueued> inserted;
   inserted.reserve(tasks.size());
-  for (const NewTask& task : tasks) {
-    auto duplicate = find_duplicate(task);
-    inserted.push_back(duplicate ? *duplicate : insert_one(task));
+  while (!tasks.empty()) {
+    const auto some = tasks.first(std::min<std::size_t>(tasks.size(), rows_at_once));
+    if (some.size() == rows_at_once && std::ranges::all_of(some, is_plain)) {
+      insert_plain(some, inserted);
+      tasks = tasks.subspan(some.size());
+      continue;
+    }
+    auto duplicate = find_duplicate(tasks.front());
+    inserted.push_back(duplicate ? *duplicate : insert_one(tasks.front()));
+    tasks = tasks.subspan(1);
   }
   return inserted;
 }
@@ -111,21 +131,22 @@ std::optional<TaskError> SqliteTransaction::check_after(std::span<const NewTask>
   return std::nullopt;
 }
 
-Enqueued SqliteTransaction::insert_one(const NewTask& task) {
+NewRow SqliteTransaction::row_for(const NewTask& task) {
   QueueRow& queue = *rows_.queue(task.queue, true);
   const Time at = task.run_at ? *task.run_at : now_ + task.delay;
   TaskRow row{.id = task.id ? *task.id : TaskId::make(now_),
               .queue = queue.id,
               .group = task.group.empty() ? 0 : rows_.group(queue, task.group).id,
               .size = static_cast<std::int64_t>(task.payload.size())};
-  const bool is_large = task.payload.size() > most_inline;
-  if (is_large) row.flags |= has_large_payload;
+  if (task.payload.size() > most_inline) row.flags |= has_large_payload;
 
   int waits_on = 0;
-  for (const TaskId& id : std::set(task.after.begin(), task.after.end())) {
-    if (row_of(id)->state != TaskState::done) ++waits_on;
+  if (!task.after.empty()) {
+    row.flags |= has_dependencies;
+    for (const TaskId& id : std::set(task.after.begin(), task.after.end())) {
+      if (row_of(id)->state != TaskState::done) ++waits_on;
+    }
   }
-  if (!task.after.empty()) row.flags |= has_dependencies;
   if (waits_on > 0) {
     row.state = TaskState::waiting;
   } else if (at > now_) {
@@ -136,30 +157,61 @@ Enqueued SqliteTransaction::insert_one(const NewTask& task) {
     make_ready(row, false);
   }
   if (task.expires_in > Millis(0)) note_due(task.expires_in);
+  return {.task = &task,
+          .row = row,
+          .at = at,
+          .max_attempts = task.max_attempts > 0 ? task.max_attempts : queue.settings->max_attempts,
+          .waits_on = waits_on};
+}
 
+// One, or `rows_at_once`.
+void SqliteTransaction::write(std::span<const NewRow> rows) {
+  static const std::string one = insert_statement(1);
+  static const std::string many = insert_statement(rows_at_once);
   using Number = std::optional<std::int64_t>;
   const auto if_positive = [](Millis time) {
     return time > Millis(0) ? Number(time.count()) : Number();
   };
-  execute(
-      database_,
-      "insert into handoff_task(id, queue, kind, state, held, priority, turn, at, max_attempts, "
-      "created_at, "
-      "timeout, expires_at, grp, unique_key, unique_for, waits_on, flags, size, payload, trace) "
-      "values(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      row.id, row.queue, std::string_view(task.kind), static_cast<int>(row.state), int{row.is_held},
-      task.priority, row.turn, at,
-      task.max_attempts > 0 ? task.max_attempts : queue.settings->max_attempts, now_,
-      if_positive(task.timeout),
-      task.expires_in > Millis(0) ? Number((now_ + task.expires_in).time_since_epoch().count())
-                                  : Number(),
-      row.group == 0 ? Number() : Number(row.group), if_any(task.unique_key),
-      if_positive(task.unique_for), waits_on, row.flags, row.size,
-      is_large ? std::nullopt : std::optional(std::string_view(task.payload)), if_any(task.trace));
+  Query query(database_, rows.size() == 1 ? one.c_str() : many.c_str());
+  for (const NewRow& each : rows) {
+    const NewTask& task = *each.task;
+    const TaskRow& row = each.row;
+    const bool is_large = (row.flags & has_large_payload) != 0;
+    query.add(row.id, row.queue, std::string_view(task.kind), static_cast<int>(row.state),
+              int{row.is_held}, task.priority, row.turn, each.at, each.max_attempts, now_,
+              if_positive(task.timeout),
+              task.expires_in > Millis(0)
+                  ? Number((now_ + task.expires_in).time_since_epoch().count())
+                  : Number(),
+              row.group == 0 ? Number() : Number(row.group), if_any(task.unique_key),
+              if_positive(task.unique_for), each.waits_on, row.flags, row.size,
+              is_large ? std::nullopt : std::optional(std::string_view(task.payload)),
+              if_any(task.trace));
+  }
+  query.next();
+}
+
+void SqliteTransaction::insert_plain(std::span<const NewTask> tasks,
+                                     std::vector<Enqueued>& inserted) {
+  std::vector<NewRow> rows;
+  rows.reserve(tasks.size());
+  for (const NewTask& task : tasks) {
+    rows.push_back(row_for(task));
+    const TaskRow& row = rows.back().row;
+    count_in(row);
+    inserted.push_back({.id = row.id, .state = row.state, .is_duplicate = false});
+  }
+  write(rows);
+}
+
+Enqueued SqliteTransaction::insert_one(const NewTask& task) {
+  NewRow made = row_for(task);
+  TaskRow& row = made.row;
+  write(std::span(&made, 1));
   row.seq = database_.last_row();
   count_in(row);
 
-  if (is_large) {
+  if ((row.flags & has_large_payload) != 0) {
     execute(database_, "insert into handoff_payload values(?, ?)", row.seq,
             std::string_view(task.payload));
   }

@@ -42,7 +42,8 @@ Task SqliteTransaction::read_task(const Query& query) {
             .trace = std::string(query.text(22)),
             .after = {},
             .workflow = std::nullopt,
-            .step = std::string(query.text(25))};
+            .step = std::string(query.text(25)),
+            .undecoded = {}};
   if (!query.is_null(24)) task.workflow = query.id(24);
   if (!query.is_null(17)) task.result = query.text(17);
   if (!query.is_null(20)) {

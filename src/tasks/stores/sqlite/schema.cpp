@@ -77,7 +77,7 @@ create table handoff_task(
 ) strict;
 create unique index handoff_task_id on handoff_task(id);
 create index handoff_task_ready on handoff_task(queue, priority desc, turn) where state = 2 and held = 0;
-create index handoff_task_held on handoff_task(grp, priority desc, turn) where state = 2 and held = 1;
+create index handoff_task_held on handoff_task(grp, priority desc, turn) where held = 1;
 create index handoff_task_due on handoff_task(at) where state = 0;
 create index handoff_task_running on handoff_task(lease_until) where state = 3;
 create index handoff_task_finished on handoff_task(queue, state, kept, finished_at) where state >= 4;

@@ -142,6 +142,13 @@ void SqliteStore::begin_after_boot() {
   }));
 }
 
+bool SqliteStore::is_changed_by_others() {
+  const auto alone = writing_.hold();
+  Query version(writer_, "pragma data_version");
+  version.next();
+  return std::exchange(data_version_, version.number(0)) != data_version_;
+}
+
 Changes SqliteStore::reclaim_from_the_dead() {
   if (!process_) return {};
   return reclaim_from([this](std::int64_t number) { return !process_->is_alive(number); });

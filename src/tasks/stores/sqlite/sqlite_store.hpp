@@ -36,6 +36,7 @@ class SqliteStore final : public Store {
   Changes transact(const std::function<void(Transaction&)>& work) override;
   void read(const std::function<void(Transaction&)>& work) override;
   Changes reclaim_from_the_dead() override;
+  bool is_changed_by_others() override;
 
  private:
   void prepare();
@@ -49,6 +50,7 @@ class SqliteStore final : public Store {
   Mutex writing_{{.name = "the store's writer"}};
   Database writer_;
   SettingsCache settings_;
+  std::int64_t data_version_ = 0;             // Changes with each commit of another connection.
   std::unique_ptr<Checkpoints> checkpoints_;  // Of a file.
 
   Mutex reading_{{.name = "the store's readers"}};

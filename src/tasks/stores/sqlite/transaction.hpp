@@ -48,6 +48,25 @@ inline constexpr std::int64_t was_abandoned = 16;  // Cancelled, since one befor
 // Payloads above that are in a table of their own.
 inline constexpr std::size_t most_inline = 2048;
 
+// A task that is about to be written.
+struct NewRow {
+  const NewTask* task = nullptr;
+  TaskRow row;
+  Time at;
+  int max_attempts = 0;
+  int waits_on = 0;
+};
+
+// A task that may be claimed.
+struct Candidate {
+  TaskRow row;
+  Claimed claimed;
+  bool is_expired = false;
+};
+
+// A statement about so many rows costs less than one for each: it opens its tables and indexes once.
+inline constexpr int rows_at_once = 25;
+
 class SqliteTransaction final : public Transaction {
  public:
   // `processes` is nothing if there is one only.
@@ -114,6 +133,7 @@ class SqliteTransaction final : public Transaction {
   Chore reclaim_process(std::int64_t process, int most) override;
   Chore expire(int most) override;
   Chore prune(int most) override;
+  bool has_finished() override;
   std::optional<Millis> next_due() override;
 
  private:
@@ -121,11 +141,15 @@ class SqliteTransaction final : public Transaction {
   std::optional<Enqueued> find_duplicate(const NewTask& task);
   std::optional<TaskError> check_room(std::span<const NewTask> tasks);
   std::optional<TaskError> check_after(std::span<const NewTask> tasks);
+  NewRow row_for(const NewTask& task);
+  void write(std::span<const NewRow> rows);
   Enqueued insert_one(const NewTask& task);
+  void insert_plain(std::span<const NewTask> tasks, std::vector<Enqueued>& inserted);
 
   // -- change.cpp --------------------------------------------------------------------------------
   std::optional<TaskRow> row_of(const TaskId& id);
   std::optional<TaskRow> row_of(std::int64_t seq);
+  std::vector<TaskRow> rows_for(std::span<const Outcome> outcomes);
   void note_due(Millis in);
   void note_state(const TaskRow& row, QueueRow& queue);
   void count_in(const TaskRow& row);
@@ -169,7 +193,13 @@ class SqliteTransaction final : public Transaction {
   double tokens_of(const QueueRow& queue) const;
   int allowed(QueueRow& queue, int wanted, std::optional<Millis>& again_in);
   std::vector<std::int64_t> aged(const QueueRow& queue, int most);
-  std::optional<Claimed> claim_row(QueueRow& queue, const ClaimRequest& request, std::int64_t seq);
+  Candidate read_candidate(const Query& query, const QueueRow& queue, const ClaimRequest& request,
+                           std::int64_t token);
+  void claim_next(QueueRow& queue, const ClaimRequest& request, int most,
+                  std::vector<Claimed>& claimed);
+  void claim_rows(QueueRow& queue, const ClaimRequest& request, std::span<const std::int64_t> rows,
+                  std::vector<Claimed>& claimed);
+  void take(QueueRow& queue, Candidate& candidate);
 
   // -- explain.cpp -------------------------------------------------------------------------------
   Explanation explain_waiting(const TaskId& id);
@@ -178,6 +208,7 @@ class SqliteTransaction final : public Transaction {
 
   // -- finish.cpp --------------------------------------------------------------------------------
   Recorded finish_one(const Outcome& outcome);
+  bool finish_done(std::span<const Outcome> outcomes);
   void fail(TaskRow& row, const Outcome& outcome);
   void note_error(const TaskRow& row, std::string_view message);
 
