@@ -1,0 +1,80 @@
+#include "server/api/task_body.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace handoff::server {
+
+namespace {
+
+constexpr tasks::ReadOptions strictly{.unknown_fields = tasks::UnknownFields::refuse};
+constexpr std::size_t most_in_a_batch = 10'000;
+
+ApiError too_many() {
+  return ApiError::bad_request("",
+                               fmt::format("a batch has {} tasks at most", most_in_a_batch));
+}
+
+std::chrono::milliseconds or_none(const std::optional<DurationField>& field) {
+  return field ? field->value : std::chrono::milliseconds(0);
+}
+
+}  // namespace
+
+tasks::NewTask to_task(TaskBody body, std::string_view trace) {
+  tasks::NewTask task;
+  task.queue = std::move(body.queue);
+  task.kind = std::move(body.kind);
+  task.payload = std::move(body.payload).text();
+  task.priority = body.priority;
+  task.delay = or_none(body.delay);
+  task.run_at = body.run_at;
+  task.max_attempts = body.max_attempts.value_or(0);
+  task.timeout = or_none(body.timeout);
+  task.id = body.id;
+  task.unique_key = std::move(body.unique_key).value_or("");
+  task.unique_for = or_none(body.unique_for);
+  task.expires_in = or_none(body.expires_in);
+  task.group = std::move(body.group).value_or("");
+  task.after = std::move(body.after);
+  task.trace = std::move(body.trace).value_or(std::string(trace));
+  return task;
+}
+
+std::expected<tasks::NewTask, ApiError> read_task(std::string_view json, std::string_view trace) {
+  auto body = tasks::from_json<TaskBody>(json, strictly);
+  if (!body) return std::unexpected(ApiError::from(body.error()));
+  return to_task(*std::move(body), trace);
+}
+
+std::expected<std::vector<tasks::NewTask>, ApiError> read_array(std::string_view json,
+                                                                std::string_view trace) {
+  auto bodies = tasks::from_json<std::vector<TaskBody>>(json, strictly);
+  if (!bodies) return std::unexpected(ApiError::from(bodies.error()));
+  if (bodies->size() > most_in_a_batch) return std::unexpected(too_many());
+  std::vector<tasks::NewTask> tasks;
+  tasks.reserve(bodies->size());
+  for (TaskBody& each : *bodies) tasks.push_back(to_task(std::move(each), trace));
+  return tasks;
+}
+
+std::expected<std::vector<tasks::NewTask>, ApiError> read_lines(std::string_view lines,
+                                                                std::string_view trace) {
+  std::vector<tasks::NewTask> tasks;
+  while (!lines.empty()) {
+    const auto end = lines.find('\n');
+    std::string_view line = lines.substr(0, end);
+    lines = end == std::string_view::npos ? std::string_view() : lines.substr(end + 1);
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    auto body = tasks::from_json<TaskBody>(line, strictly);
+    if (!body) {
+      return std::unexpected(ApiError::from(body.error(), fmt::format("[{}]", tasks.size())));
+    }
+    if (tasks.size() == most_in_a_batch) return std::unexpected(too_many());
+    tasks.push_back(to_task(*std::move(body), trace));
+  }
+  return tasks;
+}
+
+}  // namespace handoff::server

@@ -1,0 +1,53 @@
+// Which handler answers which request.
+//
+//   router.add({.method = Method::post, .pattern = "/v1/tasks/{id}/cancel", .role = Role::admin, .summary = "...", .handler = ...});
+//
+// A segment in braces stands for any one segment, which the handler gets in order. The table is also what /openapi.json is made of.
+#pragma once
+
+#include <expected>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "handoff/lazy.hpp"
+#include "server/api/error.hpp"
+#include "server/auth/role.hpp"
+#include "server/http/message.hpp"
+
+namespace handoff::server {
+
+// A request that was matched. The request is kept by who calls the handler.
+struct Call {
+  const Request& request;
+  std::vector<std::string> parameters;  // What stands for the braces.
+};
+
+using Handler = std::function<Lazy<Response>(Call)>;
+
+struct Route {
+  Method method = Method::get;
+  std::string pattern;
+  Role role = Role::admin;  // Who may do it at least.
+  std::string summary;
+  Handler handler;
+};
+
+class Router {
+ public:
+  void add(Route route);
+  const std::vector<Route>& routes() const { return routes_; }
+
+  struct Match {
+    const Route* route;
+    std::vector<std::string> parameters;
+  };
+  // 404 if nothing has that path, 405 if something else may be done with it.
+  std::expected<Match, ApiError> find(const Request& request) const;
+
+ private:
+  std::vector<Route> routes_;
+  std::vector<std::vector<std::string>> patterns_;  // Their segments.
+};
+
+}  // namespace handoff::server
