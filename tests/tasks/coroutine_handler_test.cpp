@@ -155,7 +155,7 @@ TEST_F(CoroutineHandlers, EndTheirWaitsIfTheTaskIsCancelled) {
   eventually([&] { return alive == 1; });
   EXPECT_EQ(tasks.cancel(id), TaskState::running);
   eventually([&] { return alive == 0; });
-  EXPECT_EQ(running.stop().stale, 1u);
+  EXPECT_EQ(running.stop().cancelled, 1u);
   EXPECT_EQ(why, Refusal::stopped);
 }
 

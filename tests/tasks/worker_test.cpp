@@ -169,7 +169,7 @@ TEST_F(Workers, StopAHandlerWhoseTaskIsCancelled) {
   ASSERT_TRUE(began.wait({.deadline = within(30s), .stop = {}}));
   EXPECT_EQ(tasks.cancel(id), TaskState::running);
   // The handler ends, or this would wait for ever.
-  EXPECT_EQ(running.stop().stale, 1u);
+  EXPECT_EQ(running.stop().cancelled, 1u);
   EXPECT_EQ(tasks.get(id)->state, TaskState::cancelled);
 }
 
