@@ -142,4 +142,12 @@ Lazy<std::expected<Enqueued, TaskError>> Tasks::async_enqueue(NewTask task) cons
   }(async_enqueue(std::vector<NewTask>(1, std::move(task))));
 }
 
+Lazy<std::expected<Enqueued, TaskError>> Tasks::async_enqueue_if(
+    std::expected<NewTask, TaskError> task) const {
+  if (task) return async_enqueue(*std::move(task));
+  return [](TaskError error) -> Lazy<std::expected<Enqueued, TaskError>> {
+    co_return std::unexpected(std::move(error));
+  }(std::move(task.error()));
+}
+
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks
