@@ -174,7 +174,7 @@ void WorkerCore::take_in(Round& round) {
   for (std::size_t i = 0; i < round.claimed.size(); ++i) {
     Queue& queue = *round.queues[i];
     ClaimResult& result = round.claimed[i];
-    queue.may_have_more = std::ssize(result.tasks) == round.claims[i].most;
+    queue.may_have_more = result.has_more;
     if (result.again_in) queue.again_at = clock() + *result.again_in;
     for (Claimed& task : result.tasks) {
       ++queue.running;
