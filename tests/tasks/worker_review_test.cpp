@@ -12,6 +12,7 @@
 #include "handoff/tasks/testing.hpp"
 #include "handoff/tasks/worker.hpp"
 #include "handoff/testing/eventually.hpp"
+#include "tasks/running_worker.hpp"
 #include "tasks/stores.hpp"
 
 namespace handoff::tests {
@@ -23,23 +24,6 @@ using ::testing::HasSubstr;
 using testing::eventually;
 
 NewTask plain(std::string kind = "k") { return {.queue = "q", .kind = std::move(kind)}; }
-
-class Running {
- public:
-  explicit Running(Worker& worker, Millis grace = 30s)
-      : thread_([&worker, grace, this](const std::stop_token& stop) {
-          report_ = worker.run(stop, grace);
-        }) {}
-  WorkerReport stop() {
-    thread_.request_stop();
-    thread_.join();
-    return report_;
-  }
-
- private:
-  WorkerReport report_;
-  std::jthread thread_;
-};
 
 class WorkersOnTheEdge : public ::testing::Test {
  protected:
