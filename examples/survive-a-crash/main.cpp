@@ -78,9 +78,14 @@ pid_t start_worker(const std::string& folder) {
   return child;
 }
 
+// As a service manager does: who does not go in time is killed.
 void end_worker(pid_t child, int signal) {
   ::kill(child, signal);
-  ::waitpid(child, nullptr, 0);
+  const auto gives_up = std::chrono::steady_clock::now() + 10s;
+  while (::waitpid(child, nullptr, WNOHANG) == 0) {
+    if (std::chrono::steady_clock::now() > gives_up) ::kill(child, SIGKILL);
+    std::this_thread::sleep_for(1ms);
+  }
 }
 
 std::map<std::string, int> mails_in(const std::string& outbox) {

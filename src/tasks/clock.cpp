@@ -10,7 +10,8 @@ class RealClock final : public TaskClock {
   Time now() const override { return to_time(std::chrono::system_clock::now()); }
   std::chrono::milliseconds since_boot() const override {
     timespec time{};
-    clock_gettime(CLOCK_BOOTTIME, &time);  // Goes on while the machine sleeps.
+    // Stands still while the machine sleeps: all who hold leases sleep with it.
+    clock_gettime(CLOCK_MONOTONIC, &time);
     return std::chrono::duration_cast<std::chrono::milliseconds>(
         std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec));
   }

@@ -44,11 +44,25 @@ Tasks TasksAccess::open(sqlite::SqliteOptions options, std::shared_ptr<const Pay
   return Tasks(std::make_shared<TasksCore>(std::move(store), file, clock, std::move(codec)));
 }
 
+// Handlers are to hear of it soon, not with their next heartbeat.
+void TasksCore::look_for_cancelled() {
+  const std::vector<TaskId> tasks = listeners_.in_hand();
+  if (tasks.empty()) return;
+  std::vector<std::optional<TaskState>> states;
+  store_->read([&](Transaction& transaction) { states = transaction.states_of(tasks); });
+  std::vector<TaskId> cancelled;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (states[i] == TaskState::cancelled) cancelled.push_back(tasks[i]);
+  }
+  listeners_.tell_cancelled(cancelled);
+}
+
 // Somebody waits: are those finished?
 void TasksCore::changed_by_others() {
   listeners_.tell_all();
+  look_for_cancelled();
   std::vector<TaskId> tasks = listeners_.waited_for();
-  if (tasks.empty()) return;
+  if (tasks.empty()) return call_notices();
   try {
     std::vector<std::optional<TaskState>> states;
     store_->read([&](Transaction& transaction) { states = transaction.states_of(tasks); });
@@ -78,10 +92,10 @@ std::optional<std::expected<Task, TaskError>> TasksCore::look_at_end(const TaskI
 }
 
 void TasksCore::call_notices() {
-  // A callback may finish other tasks: those are called after it, not inside.
-  thread_local bool is_calling = false;
-  if (is_calling) return;
-  is_calling = true;
+  // A callback may finish other tasks: those of the same store are called after it, not inside.
+  thread_local const TasksCore* is_calling = nullptr;
+  if (is_calling == this) return;
+  const TasksCore* const outer = std::exchange(is_calling, this);
   for (auto due = listeners_.take_due(); !due.empty(); due = listeners_.take_due()) {
     for (const auto& each : due) {
       try {
@@ -97,7 +111,7 @@ void TasksCore::call_notices() {
       }
     }
   }
-  is_calling = false;
+  is_calling = outer;
 }
 
 TaskError to_error(std::exception_ptr thrown) {

@@ -40,6 +40,7 @@ class TasksCore {
  private:
   void committed(const Changes& changes);
   void changed_by_others();
+  void look_for_cancelled();
 
   const TaskClock& clock_;
   const Encoding encoding_;

@@ -1,6 +1,7 @@
 #include "tasks/listeners.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "tasks/notice_core.hpp"
@@ -113,9 +114,7 @@ void Listeners::tell_hungry_locked(const Changes& changes) {
     auto& all = found->second;
     for (HungryOne* const each : all) {
       if (left == 0) break;
-      if (!each->is_hungry()) continue;
-      each->ring();
-      --left;
+      if (each->ring()) --left;
     }
     if (all.size() > 1) std::ranges::rotate(all, all.begin() + 1);  // Others are next.
   }
@@ -158,6 +157,31 @@ void Listeners::tell_finished(std::span<const TaskId> tasks) {
   for (const TaskId& each : tasks) tell_finished_locked(each);
 }
 
+std::vector<TaskId> Listeners::in_hand() {
+  const auto turn = lock_.hold();
+  std::set<HungryOne*> workers;
+  for (const auto& [queue, all] : hungry_) workers.insert(all.begin(), all.end());
+  std::vector<TaskId> tasks;
+  for (HungryOne* const each : workers) {
+    for (const TaskId& task : each->in_hand()) tasks.push_back(task);
+  }
+  return tasks;
+}
+
+void Listeners::tell_cancelled(std::span<const TaskId> tasks) {
+  const auto turn = lock_.hold();
+  for (const TaskId& each : tasks) tell_of_cancelled_locked(each);
+}
+
+void Listeners::ring(const std::vector<std::string>& queues) {
+  const auto turn = lock_.hold();
+  for (const std::string& queue : queues) {
+    const auto found = hungry_.find(queue);
+    if (found == hungry_.end()) continue;
+    for (HungryOne* const each : found->second) static_cast<void>(each->ring());
+  }
+}
+
 void Listeners::tell_of_cancelled_locked(const TaskId& task) {
   for (auto& [queue, all] : hungry_) {
     for (HungryOne* const each : all) each->hear_of_cancelled(task);
@@ -168,7 +192,7 @@ void Listeners::tell_all() {
   const auto turn = lock_.hold();
   for (auto& [queue, all] : hungry_) {
     for (HungryOne* const each : all) {
-      if (each->is_hungry()) each->ring();
+      static_cast<void>(each->ring());
     }
   }
   for (auto& [queue, each] : for_room_) each->told.set();

@@ -23,9 +23,10 @@ class WatchCore;
 // One that takes tasks of some queues.
 class HungryOne {
  public:
-  // There may be something for it. Must not call back.
-  virtual void ring() = 0;
-  virtual bool is_hungry() const = 0;
+  // There may be something for it. True if it was waiting for that, and now looks for sure; false if it has no room, or looks anyway. Must not call back.
+  virtual bool ring() = 0;
+  // What it has in hand; nothing if that is too much to be looked at.
+  virtual std::vector<TaskId> in_hand() = 0;
   // Somebody has cancelled that task, which may be one of its own. Must not call back either.
   virtual void hear_of_cancelled(const TaskId& task) = 0;
 
@@ -65,6 +66,11 @@ class Listeners {
   // the others are told if that was theirs.
   std::vector<TaskId> waited_for();
   void tell_finished(std::span<const TaskId> tasks);
+  // What workers have in hand, and those of it that were cancelled.
+  std::vector<TaskId> in_hand();
+  void tell_cancelled(std::span<const TaskId> tasks);
+  // Somebody who may have been rung for tasks of these queues does not look.
+  void ring(const std::vector<std::string>& queues);
 
  private:
   void tell_hungry_locked(const Changes& changes);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <expected>
 #include <functional>
@@ -62,6 +63,7 @@ struct Claimed {
 struct ClaimResult {
   std::vector<Claimed> tasks;
   std::optional<Millis> again_in;  // A limit was reached that lets some more through then.
+  bool has_more = false;           // There may be more that could be claimed now.
 };
 
 // What became of an attempt.
@@ -170,6 +172,8 @@ class Transaction {
   // All or none. An error names the index of the first that cannot be.
   virtual std::expected<std::vector<Enqueued>, TaskError> insert(
       std::span<const NewTask> tasks) = 0;
+  // The index of the first that the last insert() had no room for.
+  virtual std::size_t without_room() const = 0;
   virtual ClaimResult claim(const ClaimRequest& request) = 0;
   virtual std::vector<Recorded> finish(std::span<const Outcome> outcomes) = 0;
   virtual std::vector<Recorded> extend(std::span<const Extension> extensions) = 0;
@@ -233,7 +237,7 @@ class Transaction {
   virtual Chore fire(int most) = 0;  // Schedules make their tasks.
   virtual Chore prune(int most) = 0;
   virtual bool
-  has_finished() = 0;  // Whether there is any task that is: prune() may have something to do.
+  has_finished() = 0;  // Whether there is any task that is, or has left its key: prune() may have something to do.
   // In how long the next of these has something to do; nothing if there is none.
   virtual std::optional<Millis> next_due() = 0;
 };

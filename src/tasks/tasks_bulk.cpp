@@ -1,7 +1,11 @@
 // What Tasks does about many tasks at a time, and what it says about one.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "handoff/tasks/limits.hpp"
 #include "tasks/call.hpp"
@@ -10,43 +14,48 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
 namespace {
 
-constexpr int at_once = 500;  // In a transaction: others come in between.
+constexpr int found_at_once = 500;
+constexpr std::size_t changed_at_once = 100;  // In a transaction: others come in between.
 
 TaskFilter filter_of(const BulkFilter& filter) {
   return {.queue = filter.queue,
           .kind = filter.kind,
           .state = filter.state,
           .group = filter.group,
-          .limit = at_once,
+          .limit = found_at_once,
           .before = std::nullopt};
 }
 
-// `act(transaction, id)` for all that are meant. Each is met once, so that one that is meant again afterwards is left alone.
+using Found = std::vector<std::pair<std::int64_t, TaskId>>;
+
+// `act(transaction, id)` for all that are meant. Each is met once, so that one that is meant again afterwards is left alone. They are looked for
+// beside those who write, since that may take long; what has changed meanwhile is left alone too.
 template <typename Act>
 std::expected<std::int64_t, TaskError> for_all(TasksCore& core, const BulkFilter& filter, Act act) {
   const TaskFilter meant = filter_of(filter);
   std::int64_t after = 0;
   std::int64_t count = 0;
   for (;;) {
-    struct Step {
-      std::int64_t last = 0;
-      std::int64_t done = 0;
-      bool has_more = false;
-    };
-    const auto step = transact<Step>(core, [&](Transaction& transaction) {
-      Step result;
-      const auto found = transaction.find(meant, after);
-      for (const auto& [row, id] : found) {
-        if (act(transaction, id)) ++result.done;
-        result.last = row;
-      }
-      result.has_more = std::ssize(found) == at_once;
-      return std::expected<Step, TaskError>(result);
-    });
-    if (!step) return std::unexpected(step.error());
-    count += step->done;
-    if (!step->has_more) return count;
-    after = step->last;
+    const auto found =
+        look<Found>(core, [&](Transaction& transaction) { return transaction.find(meant, after); });
+    if (!found) return std::unexpected(found.error());
+    std::span<const Found::value_type> left = *found;
+    while (!left.empty()) {
+      const auto some = left.first(std::min(left.size(), changed_at_once));
+      const auto done = transact<std::int64_t>(core, [&](Transaction& transaction) {
+        std::int64_t changed = 0;
+        for (const auto& [row, id] : some) {
+          const bool is_meant = transaction.states_of(std::span(&id, 1)).front() == filter.state;
+          if (is_meant && act(transaction, id)) ++changed;
+        }
+        return std::expected<std::int64_t, TaskError>(changed);
+      });
+      if (!done) return std::unexpected(done.error());
+      count += *done;
+      left = left.subspan(some.size());
+    }
+    if (std::ssize(*found) < found_at_once) return count;
+    after = found->back().first;
   }
 }
 
@@ -78,11 +87,11 @@ std::expected<std::int64_t, TaskError> Tasks::count(const BulkFilter& filter) co
   std::int64_t after = 0;
   std::int64_t count = 0;
   for (;;) {
-    const auto found = look<std::vector<std::pair<std::int64_t, TaskId>>>(
+    const auto found = look<Found>(
         *core_, [&](Transaction& transaction) { return transaction.find(meant, after); });
     if (!found) return std::unexpected(found.error());
     count += std::ssize(*found);
-    if (std::ssize(*found) < at_once) return count;
+    if (std::ssize(*found) < found_at_once) return count;
     after = found->back().first;
   }
 }

@@ -38,17 +38,19 @@ std::expected<Enqueued, TaskError> only_one(All all) {
   return all->front();
 }
 
-// What an attempt to store them has found out: if there was no room, how long that may be waited for.
+// What an attempt to store them has found out: if there was no room, in which queue, and how long that may be waited for.
 struct Attempt {
   All inserted = std::unexpected(TaskError());
+  std::string full_queue{};
   std::optional<Millis> patience{};
 };
 
-// Those for whom there is no room may wait, if the queue of the first says so.
+// Those for whom there is no room may wait, if the queue that is full says so.
 Attempt insert(Transaction& transaction, std::span<const NewTask> tasks) {
   Attempt attempt{.inserted = transaction.insert(tasks)};
   if (!attempt.inserted && attempt.inserted.error().code == TaskError::Code::full) {
-    const auto settings = transaction.look(tasks.front().queue).settings;
+    attempt.full_queue = tasks[transaction.without_room()].queue;
+    const auto settings = transaction.look(attempt.full_queue).settings;
     if (settings.when_full == WhenFull::block) attempt.patience = settings.block_for;
   }
   return attempt;
@@ -57,13 +59,21 @@ Attempt insert(Transaction& transaction, std::span<const NewTask> tasks) {
 // Waits for room in a queue: registered first, and tried once more, so that room that came in between is seen.
 class RoomWait {
  public:
-  RoomWait(TasksCore& core, std::string queue, Millis patience)
-      : listeners_(core.listeners()), queue_(std::move(queue)), deadline_(within(patience)) {
+  RoomWait(TasksCore& core, std::string queue, Deadline deadline)
+      : listeners_(core.listeners()), queue_(std::move(queue)), deadline_(deadline) {
     listeners_.add_wait_for_room(queue_, waiting_);
   }
   RoomWait(const RoomWait&) = delete;
   RoomWait& operator=(const RoomWait&) = delete;
   ~RoomWait() { listeners_.remove_wait_for_room(queue_, waiting_); }
+
+  // True if it was not for that queue before. Of a batch for several queues another one may be full next; the time that was waited counts.
+  static bool begin(std::optional<RoomWait>& wait, TasksCore& core, const Attempt& attempt) {
+    if (wait && wait->queue_ == attempt.full_queue) return false;
+    const Deadline deadline = wait ? wait->deadline_ : within(*attempt.patience);
+    wait.emplace(core, attempt.full_queue, deadline);
+    return true;
+  }
 
   Event& told() { return waiting_.told; }
   Deadline deadline() const { return deadline_; }
@@ -96,10 +106,7 @@ All Tasks::enqueue(std::span<const NewTask> given) const {
     });
     if (!attempt) return std::unexpected(std::move(attempt.error()));
     if (!attempt->patience) return std::move(attempt->inserted);
-    if (!wait) {
-      wait.emplace(*core_, tasks.front().queue, *attempt->patience);
-      continue;
-    }
+    if (RoomWait::begin(wait, *core_, *attempt)) continue;
     if (!wait->told().wait({.deadline = wait->deadline(), .stop = {}})) {
       return std::move(attempt->inserted);
     }
@@ -124,10 +131,7 @@ Lazy<All> Tasks::async_enqueue(std::vector<NewTask> tasks) const {
       auto attempt = co_await std::move(lazy);
       if (!attempt) co_return std::unexpected(std::move(attempt.error()));
       if (!attempt->patience) co_return std::move(attempt->inserted);
-      if (!wait) {
-        wait.emplace(*core, shared->front().queue, *attempt->patience);
-        continue;
-      }
+      if (RoomWait::begin(wait, *core, *attempt)) continue;
       const auto told = co_await wait->told().async_wait(wait->deadline());
       if (!told) co_return std::move(attempt->inserted);
       wait->told().reset();
@@ -140,6 +144,14 @@ Lazy<std::expected<Enqueued, TaskError>> Tasks::async_enqueue(NewTask task) cons
     auto all = co_await std::move(lazy);
     co_return only_one(std::move(all));
   }(async_enqueue(std::vector<NewTask>(1, std::move(task))));
+}
+
+Lazy<std::expected<Enqueued, TaskError>> Tasks::async_enqueue_if(
+    std::expected<NewTask, TaskError> task) const {
+  if (task) return async_enqueue(*std::move(task));
+  return [](TaskError error) -> Lazy<std::expected<Enqueued, TaskError>> {
+    co_return std::unexpected(std::move(error));
+  }(std::move(task.error()));
 }
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

@@ -36,6 +36,19 @@ std::optional<End> look_at_end(TasksCore& core, const TaskId& id) {
   }
 }
 
+using EndOfWorkflow = std::expected<WorkflowLook, TaskError>;
+
+// The same for a workflow.
+std::optional<EndOfWorkflow> look_at_end_of_workflow(TasksCore& core, const WorkflowId& id) {
+  auto found = look<std::optional<WorkflowLook>>(
+      core, [&](Transaction& transaction) { return transaction.workflow(id); });
+  if (!found) return std::unexpected(std::move(found.error()));
+  if (!*found) return std::unexpected(no_such("workflow", id));
+  if (!is_finished((*found)->state)) return std::nullopt;
+  core.encoding().decode(**found);
+  return **std::move(found);
+}
+
 class Waits {
  public:
   Waits(TasksCore& core, const TaskId& id) : listeners_(core.listeners()), id_(id) {
@@ -78,19 +91,27 @@ std::expected<WorkflowLook, TaskError> Tasks::wait_workflow(const WorkflowId& id
                                                             const Wait& limits) const {
   Waits waits(*core_, id);
   for (;;) {
-    auto found = look<std::optional<WorkflowLook>>(
-        *core_, [&](Transaction& transaction) { return transaction.workflow(id); });
-    if (!found) return std::unexpected(std::move(found.error()));
-    if (!*found) return std::unexpected(no_such("workflow", id));
-    if (is_finished((*found)->state)) {
-      core_->encoding().decode(**found);
-      return **std::move(found);
-    }
+    if (auto end = look_at_end_of_workflow(*core_, id)) return *std::move(end);
     if (const auto told = waits.told().wait(limits); !told) {
       return std::unexpected(not_finished("workflow", id, told.error()));
     }
     waits.told().reset();
   }
+}
+
+Lazy<EndOfWorkflow> Tasks::async_wait_workflow(WorkflowId id, Deadline deadline) const {
+  const auto core = core_;  // As below.
+  return [](std::shared_ptr<TasksCore> store, WorkflowId workflow,
+            Deadline until) -> Lazy<EndOfWorkflow> {
+    Waits waits(*store, workflow);
+    for (;;) {
+      auto end = look_at_end_of_workflow(*store, workflow);
+      if (end) co_return *std::move(end);
+      const auto told = co_await waits.told().async_wait(until);
+      if (!told) co_return std::unexpected(not_finished("workflow", workflow, told.error()));
+      waits.told().reset();
+    }
+  }(core, id, deadline);
 }
 
 Lazy<End> Tasks::async_wait(TaskId id, Deadline deadline) const {

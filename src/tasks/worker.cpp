@@ -21,10 +21,14 @@ constexpr int most_at_a_time = 10'000;
 constexpr std::size_t most_threads = 1000;
 constexpr Duration after_failure = std::chrono::milliseconds(500);  // Of the store.
 
+// Host and process; the second of a process and those after it have a number too.
 std::string default_name() {
+  static handoff::detail::atomic<int> count{0};
   std::array<char, 65> host{};
   ::gethostname(host.data(), host.size() - 1);
-  return fmt::format("{}/{}", host.data(), ::getpid());
+  const int number = ++count;
+  const std::string name = fmt::format("{}/{}", host.data(), ::getpid());
+  return number == 1 ? name : fmt::format("{}/{}", name, number);
 }
 
 std::size_t check_concurrency(const WorkerOptions& options) {
@@ -39,9 +43,24 @@ std::size_t check_concurrency(const WorkerOptions& options) {
     if (const auto good = check_queue(each.name, "queues"); !good) {
       throw std::invalid_argument(good.error().message);
     }
+    if (std::ranges::count(options.queues, each.name, &WorkerQueue::name) > 1) {
+      throw std::invalid_argument(fmt::format("queue \"{}\" is named twice", each.name));
+    }
     all += static_cast<std::size_t>(each.concurrency);
   }
   return all;
+}
+
+void check_rest(const WorkerOptions& options) {
+  if (options.lease_for != Millis(0)) {
+    if (const auto good = check_lease(options.lease_for, "lease_for"); !good) {
+      throw std::invalid_argument(good.error().message);
+    }
+  }
+  if (options.name.empty()) return;
+  if (const auto good = check_worker(options.name, "name"); !good) {
+    throw std::invalid_argument(good.error().message);
+  }
 }
 
 void check_places(const WorkerOptions& options) {
@@ -63,6 +82,7 @@ WorkerCore::WorkerCore(Tasks tasks, WorkerOptions options)
       name_(options_.name.empty() ? default_name() : options_.name) {
   const std::size_t all = check_concurrency(options_);
   check_places(options_);
+  check_rest(options_);
   for (const WorkerQueue& each : options_.queues) {
     queues_.push_back({.name = each.name, .concurrency = each.concurrency});
   }
@@ -82,12 +102,22 @@ WorkerCore::~WorkerCore() {
 }
 
 void WorkerCore::handle(std::string kind, Handler handler) {
-  handlers_[std::move(kind)] = std::move(handler);
+  if (handlers_.contains(kind)) {
+    throw std::invalid_argument(fmt::format("kind \"{}\" has a handler already", kind));
+  }
+  handlers_.emplace(std::move(kind), std::move(handler));
 }
 
-void WorkerCore::ring() {
+bool WorkerCore::ring() {
   is_rung_ = true;
   bell_.set();
+  return is_hungry_.exchange(false);
+}
+
+std::vector<TaskId> WorkerCore::in_hand() {
+  constexpr std::size_t most = 1000;  // Of more it hears with their heartbeats.
+  const auto turn = lock_.hold();
+  return ids_in_hand_.size() > most ? std::vector<TaskId>() : ids_in_hand_;
 }
 
 void WorkerCore::hear_of_cancelled(const TaskId& task) {
@@ -99,17 +129,34 @@ void WorkerCore::hear_of_cancelled(const TaskId& task) {
 // -- Time -----------------------------------------------------------------------------------------
 
 void WorkerCore::stop_late_and_cancelled(Millis now) {
-  std::vector<TaskId> cancelled;
+  std::vector<Context::Run*> to_stop;
   {
     const auto turn = lock_.hold();
-    cancelled = std::exchange(cancelled_, {});
+    const auto cancelled = std::exchange(cancelled_, {});
+    for (Context::Run& each : runs_) {
+      const bool is_cancelled = std::ranges::find(cancelled, each.task.id) != cancelled.end();
+      const auto until = late_at(each);
+      const bool is_late = until && now >= *until;
+      if (is_late) each.is_late = true;
+      if (is_cancelled || is_late) to_stop.push_back(&each);
+    }
   }
-  for (Context::Run& each : runs_) {
-    const bool is_cancelled = std::ranges::find(cancelled, each.task.id) != cancelled.end();
-    const bool is_late = each.task.timeout > Millis(0) && now >= each.began + each.task.timeout;
-    if (is_late) each.is_late = true;
-    if (is_cancelled || is_late) each.stop.request_stop();
-  }
+  for (Context::Run* const each : to_stop) each->stop.request_stop();  // Calls what users want.
+}
+
+// Under the lock, both.
+std::optional<Millis> WorkerCore::late_at(const Context::Run& run) const {
+  if (!run.began || run.task.timeout == Millis(0)) return std::nullopt;
+  return *run.began + run.task.timeout;
+}
+std::optional<Millis> WorkerCore::gives_up_late_at(const Context::Run& run) const {
+  // Its lease is good for longer: it was extended until it was late.
+  return run.is_late ? std::optional(*late_at(run) + run.task.lease_for / 3) : std::nullopt;
+}
+
+bool WorkerCore::has_room() const {
+  return std::ranges::any_of(queues_,
+                             [](const Queue& each) { return each.running < each.concurrency; });
 }
 
 void WorkerCore::interrupt_all() {
@@ -119,29 +166,37 @@ void WorkerCore::interrupt_all() {
   }
 }
 
-std::optional<Millis> WorkerCore::next_event() {
-  std::optional<Millis> next = pool_is_full_until_;
+std::optional<Millis> WorkerCore::next_event(bool claims) {
+  std::optional<Millis> next;
   const auto consider = [&](std::optional<Millis> at) {
     if (at) next = next ? std::min(*next, *at) : at;
   };
   {
     const auto turn = lock_.hold();
     for (const Context::Run& each : runs_) {
-      if (each.is_late || each.is_given_back) continue;
+      if (each.is_given_back) continue;
+      if (each.is_late) {
+        consider(gives_up_late_at(each));
+        continue;
+      }
       consider(each.next_extension);
       consider(each.news_due);
-      if (each.task.timeout > Millis(0)) consider(each.began + each.task.timeout);
+      consider(late_at(each));
     }
   }
-  for (const Queue& each : queues_) consider(each.again_at);
+  if (claims) {
+    for (const Queue& each : queues_) consider(each.again_at);
+  }
   return next;
 }
 
 Deadline WorkerCore::sleeps_until(std::optional<TimePoint> gives_up_at) {
   Deadline deadline;
-  const auto next = next_event();
+  const bool is_refused = pool_is_full_until_.has_value();
+  const auto next = next_event(!gives_up_at && !is_refused);
   if (next && core_.clock().moves_by_itself()) deadline = within(*next - clock());
   if (gives_up_at) deadline = std::min(deadline.when(), *gives_up_at);
+  if (!gives_up_at && is_refused) deadline = std::min(deadline.when(), *pool_is_full_until_);
   return deadline;
 }
 
@@ -172,12 +227,16 @@ void WorkerCore::unregister_worker(std::optional<std::int64_t> row) {
 // -- The loop -------------------------------------------------------------------------------------
 
 WorkerReport WorkerCore::run(const std::stop_token& stop, Millis grace, bool until_idle) {
+  if (is_running_.exchange(true)) throw std::logic_error("the worker runs already");
+  struct Running {
+    ~Running() { flag = false; }
+    handoff::detail::atomic<bool>& flag;
+  } const running{is_running_};
   report_ = {};
   is_rung_ = true;
   // Is seen, and is told of what happens, as long as it runs.
   struct Listening {
     explicit Listening(WorkerCore& who) : worker(who), row(worker.register_worker()) {
-      std::vector<std::string> names;
       for (const Queue& each : worker.queues_) names.push_back(each.name);
       worker.core_.listeners().add(worker, names);
       worker.core_.clock().subscribe(&worker, [this] { worker.bell_.set(); });
@@ -185,18 +244,20 @@ WorkerReport WorkerCore::run(const std::stop_token& stop, Millis grace, bool unt
     ~Listening() {
       worker.core_.clock().unsubscribe(&worker);
       worker.core_.listeners().remove(worker);
+      worker.core_.listeners().ring(names);  // For what it was rung, and has not looked at.
       worker.unregister_worker(row);
     }
     WorkerCore& worker;
-    const std::optional<std::int64_t> row;
-  } const listening(*this);
+    std::optional<std::int64_t> row;
+    std::vector<std::string> names{};
+  } listening(*this);
   const std::stop_callback wakes(stop, [this] { bell_.set(); });
   std::optional<TimePoint> gives_up_at;
   for (;;) {
     bell_.reset();
     const bool is_over = gives_up_at && now() >= *gives_up_at;
     if (stop.stop_requested() && !gives_up_at) {
-      gives_up_at = now() + grace;
+      gives_up_at = within(grace).when();
       interrupt_all();
     }
     const Millis at = clock();
@@ -204,6 +265,7 @@ WorkerReport WorkerCore::run(const std::stop_token& stop, Millis grace, bool unt
     Round round;
     add_outcomes(round);
     if (is_over) give_back(round);
+    give_up_late(round, at);
     add_extensions(round, at);
     if (!gives_up_at) add_claims(round, at);
     if (!round.is_empty()) {
@@ -211,24 +273,33 @@ WorkerReport WorkerCore::run(const std::stop_token& stop, Millis grace, bool unt
         commit(round);
       } catch (const std::exception& error) {
         undo(round);
+        if (is_over) {  // Who opens the store next, or the leases, take back what it has.
+          handoff::detail::log_line(
+              fmt::format("tasks: worker {} ends without its store: {}", name_, error.what()));
+          break;
+        }
         handoff::detail::log_line(
             fmt::format("tasks: worker {} waits for its store: {}", name_, error.what()));
         static_cast<void>(bell_.wait({.deadline = within(after_failure), .stop = {}}));
         continue;
       }
       take_in(round);
+      if (!listening.row) listening.row = register_worker();
       continue;
     }
     if (runs_.empty() && gives_up_at) break;
-    if (runs_.empty() && until_idle && !pool_is_full_until_) {
+    const bool may_get_room = pool_is_full_until_ && after_refusal_ < std::chrono::seconds(1);
+    if (runs_.empty() && until_idle && !may_get_room) {
       core_.keeper().work_now();  // What is due by now, the keeper may not have seen yet.
-      if (is_rung_) continue;
+      if (is_rung_ && !pool_is_full_until_) continue;
       break;
     }
     // Their handlers still run, and are waited for by the destructor.
     const auto is_given_back = [](const Context::Run& run) { return run.is_given_back.load(); };
     if (is_over && std::ranges::all_of(runs_, is_given_back)) break;
+    is_hungry_ = !gives_up_at && !pool_is_full_until_ && has_room();
     static_cast<void>(bell_.wait({.deadline = sleeps_until(gives_up_at), .stop = {}}));
+    is_hungry_ = false;
   }
   return report_;
 }

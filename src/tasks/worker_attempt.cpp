@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "handoff/clock.hpp"
 #include "handoff/detail/coro/pool_task.hpp"
 #include "handoff/sync_wait.hpp"
 #include "handoff/tasks/duration.hpp"
@@ -18,7 +19,9 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
 namespace {
 
-constexpr Millis after_refusal{100};  // Of a pool.
+// How long a pool that has refused something is left alone: twice as long each time.
+constexpr Millis first_after_refusal{100};
+constexpr Millis longest_after_refusal{5000};
 
 // The pool of a handler shuts down.
 struct Interrupt {
@@ -93,8 +96,17 @@ Outcome WorkerCore::outcome_of(const Context::Run& run, const Finish& finish) co
   return std::visit(Reader{run, core_.encoding()}, finish.what());
 }
 
-Outcome WorkerCore::run_plain(Context::Run& run, const Handler& handler) const {
-  if (run.is_given_back) return outcome_of(run, Outcome::Kind::released);
+// False if it is not to begin any more.
+bool WorkerCore::begin(Context::Run& run) {
+  const auto turn = lock_.hold();
+  if (run.is_given_back || run.is_interrupted) return false;
+  run.began = clock();
+  if (run.task.timeout > Millis(0)) bell_.set();  // The loop has to know until when.
+  return true;
+}
+
+Outcome WorkerCore::run_plain(Context::Run& run, const Handler& handler) {
+  if (!begin(run)) return outcome_of(run, Outcome::Kind::released);
   try {
     const Json payload = payload_of(run);
     Context context(run);
@@ -105,7 +117,7 @@ Outcome WorkerCore::run_plain(Context::Run& run, const Handler& handler) const {
 }
 
 Lazy<Outcome> WorkerCore::attempt(Context::Run& run, const Handler& handler) {
-  if (run.is_given_back) co_return outcome_of(run, Outcome::Kind::released);
+  if (!begin(run)) co_return outcome_of(run, Outcome::Kind::released);
   std::exception_ptr error;
   try {
     const Json payload = payload_of(run);
@@ -120,15 +132,16 @@ Lazy<Outcome> WorkerCore::attempt(Context::Run& run, const Handler& handler) {
 }
 
 // What follows from a failure: why it came, and when the task is tried again.
-void WorkerCore::judge(const Context::Run& run, Outcome& outcome) const {
+void WorkerCore::judge(const Ended& ended, Outcome& outcome) const {
+  const Context::Run& run = *ended.run;
   if (outcome.kind != Outcome::Kind::done) {
     outcome.text = readable_utf8(outcome.text, limits::message_size);
   }
   if (outcome.kind != Outcome::Kind::failed) return;
-  if (run.is_late) {
+  if (ended.was_late) {
     outcome.text =
         fmt::format("it took longer than {}: {}", to_text(run.task.timeout), outcome.text);
-  } else if (run.is_interrupted) {
+  } else if (ended.was_interrupted && !outcome.later) {
     outcome.kind = Outcome::Kind::released;  // It has only done as it was told.
     return;
   }
@@ -183,7 +196,7 @@ class WorkerCore::PlainJob {
   bool withdraw() noexcept { return false; }
 
  private:
-  Outcome call(const WorkerCore& worker, const std::stop_token& pool_stop) {
+  Outcome call(WorkerCore& worker, const std::stop_token& pool_stop) {
     const InterruptedBy interrupted(pool_stop, Interrupt{run_});
     return worker.run_plain(*run_, *handler_);
   }
@@ -244,11 +257,11 @@ void WorkerCore::start(Claimed task, Deadline patience) {
   Context::Run& run = runs_.emplace_back();
   run.worker = this;
   run.task = std::move(task);
-  run.began = clock();
-  run.next_extension = run.began + run.task.lease_for / 3;
+  run.next_extension = clock() + run.task.lease_for / 3;
   {
     const auto turn = lock_.hold();
     if (++in_hand_ == 1) nobody_runs_.reset();
+    ids_in_hand_.push_back(run.task.id);
   }
   const auto found = handlers_.find(run.task.kind);
   if (found == handlers_.end()) {
@@ -262,12 +275,22 @@ void WorkerCore::start(Claimed task, Deadline patience) {
                                   : sync_wait(attempt(run, handler), run.limits.stop));
   }
   // No room there: somebody else may have some.
-  if (!hand_in(run, handler, patience)) pool_is_full_until_ = clock() + after_refusal;
+  if (hand_in(run, handler, patience)) {
+    after_refusal_ = Millis(0);
+    return;
+  }
+  if (!pool_is_full_until_) {  // Once for all that were claimed together.
+    after_refusal_ = std::clamp(after_refusal_ * 2, first_after_refusal, longest_after_refusal);
+  }
+  pool_is_full_until_ = now() + after_refusal_;
 }
 
 void WorkerCore::end(Context::Run& run, Outcome outcome) {
   const auto turn = lock_.hold();
-  ended_.push_back({.run = &run, .outcome = std::move(outcome)});
+  ended_.push_back({.run = &run,
+                    .outcome = std::move(outcome),
+                    .was_late = run.is_late,
+                    .was_interrupted = run.is_interrupted});
   bell_.set();
   if (--in_hand_ == 0) nobody_runs_.set();
 }

@@ -37,7 +37,7 @@ void WorkerCore::has_news_locked(Context::Run& run) {
 void WorkerCore::note_progress(Context::Run& run, double fraction, std::string_view note) {
   const auto turn = lock_.hold();
   run.progress = std::isfinite(fraction) ? std::clamp(fraction, 0.0, 1.0) : 0;
-  run.note = readable_utf8(note, limits::note_size);
+  if (!note.empty()) run.note = readable_utf8(note, limits::note_size);
   has_news_locked(run);
 }
 
@@ -64,10 +64,7 @@ bool WorkerCore::extend(Context::Run& run, Millis time) {
     run.stop.request_stop();
     return false;
   }
-  // The loop's next one is as long before the end as it would be otherwise; no extension makes a lease shorter.
-  const auto turn = lock_.hold();
-  run.next_extension = std::max(run.next_extension, clock() + time - run.task.lease_for);
-  return true;
+  return true;  // The loop goes on extending it, which makes no lease shorter.
 }
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

@@ -32,12 +32,12 @@ struct Context::Run {
   Claimed task;
   std::stop_source stop{};
   const Wait limits{.deadline = {}, .stop = stop.get_token()};  // Of what its coroutine awaits.
-  Millis began{};
-  handoff::detail::atomic<bool> is_late{false};         // Its time is over.
+  handoff::detail::atomic<bool> is_late{false};                 // Its time is over.
   handoff::detail::atomic<bool> is_interrupted{false};  // The worker, or its pool, shuts down.
   handoff::detail::atomic<bool> is_given_back{false};   // What its handler says no longer counts.
   bool has_ended = false;                               // Said in this round. The loop's own.
   // Guarded by the worker's lock.
+  std::optional<Millis> began{};  // Its handler; nothing while it waits for a thread.
   Millis next_extension{};
   std::optional<Millis> news_due{};  // When what follows is to be written.
   std::optional<double> progress{};
@@ -69,8 +69,8 @@ class WorkerCore final : public HungryOne {
     return {.id = run.task.id, .lease = run.task.lease, .kind = kind};
   }
 
-  void ring() override;
-  bool is_hungry() const override { return true; }
+  bool ring() override;
+  std::vector<TaskId> in_hand() override;
   void hear_of_cancelled(const TaskId& task) override;
 
  private:
@@ -84,6 +84,8 @@ class WorkerCore final : public HungryOne {
   struct Ended {
     Context::Run* run;
     Outcome outcome;
+    bool was_late = false;         // When it ended.
+    bool was_interrupted = false;  // The same.
   };
   // What one commit is to do.
   struct Round {
@@ -110,8 +112,11 @@ class WorkerCore final : public HungryOne {
   Millis clock() const { return core_.clock().since_boot(); }
   void stop_late_and_cancelled(Millis now);
   void interrupt_all();
-  std::optional<Millis> next_event();
+  std::optional<Millis> late_at(const Context::Run& run) const;
+  std::optional<Millis> gives_up_late_at(const Context::Run& run) const;
+  std::optional<Millis> next_event(bool claims);
   Deadline sleeps_until(std::optional<TimePoint> gives_up_at);
+  bool has_room() const;
 
   // -- worker_round.cpp --------------------------------------------------------------------------
   void add_outcomes(Round& round);
@@ -122,16 +127,18 @@ class WorkerCore final : public HungryOne {
   void undo(Round& round);
   void take_in(Round& round);
   void give_back(Round& round);
+  void give_up_late(Round& round, Millis now);
   std::optional<std::int64_t> register_worker();
   void unregister_worker(std::optional<std::int64_t> row);
 
   // -- worker_attempt.cpp ------------------------------------------------------------------------
   void start(Claimed task, Deadline patience);
   bool hand_in(Context::Run& run, const Handler& handler, Deadline patience);
-  Outcome run_plain(Context::Run& run, const Handler& handler) const;
+  bool begin(Context::Run& run);
+  Outcome run_plain(Context::Run& run, const Handler& handler);
   Json payload_of(const Context::Run& run) const;
   Outcome outcome_of(const Context::Run& run, const Finish& finish) const;
-  void judge(const Context::Run& run, Outcome& outcome) const;
+  void judge(const Ended& ended, Outcome& outcome) const;
   std::string nobody_handles(std::string_view kind) const;
   class PlainJob;
   class LazyJob;
@@ -146,16 +153,20 @@ class WorkerCore final : public HungryOne {
   std::map<std::string, Handler, std::less<>> handlers_;
   std::vector<Queue> queues_;
   WorkerReport report_;
-  std::optional<Millis> pool_is_full_until_;  // No claims before.
+  std::optional<TimePoint> pool_is_full_until_;  // No claims before.
+  Millis after_refusal_{};                       // How long that was, the last time.
 
   Event bell_;
   handoff::detail::atomic<bool> is_rung_{true};
+  handoff::detail::atomic<bool> is_hungry_{false};   // Sleeps, has room, and would claim.
+  handoff::detail::atomic<bool> is_running_{false};  // In run().
   Event nobody_runs_{{.is_set = true}};
   Mutex lock_{{.name = "a worker's tasks"}};
   // Guarded by lock_.
   std::vector<Ended> ended_;
   std::vector<TaskId> cancelled_;
   std::size_t in_hand_ = 0;  // Started, and not ended.
+  std::vector<TaskId> ids_in_hand_;
 
   std::list<Context::Run> runs_;          // The loop's own.
   std::unique_ptr<WorkerPool> own_pool_;  // Last: its threads use all of the above.

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <utility>
 
+#include "handoff/clock.hpp"
 #include "handoff/tasks/limits.hpp"
 #include "tasks/worker_core.hpp"
 
@@ -31,7 +32,7 @@ void WorkerCore::add_outcomes(Round& round) {
     each.run->has_ended = true;
     if (each.run->is_given_back) continue;
     Outcome outcome = each.outcome;
-    judge(*each.run, outcome);
+    judge(each, outcome);
     add_lines_locked(round, *each.run);
     round.outcomes.push_back(std::move(outcome));
   }
@@ -56,7 +57,7 @@ void WorkerCore::add_extensions(Round& round, Millis now) {
 }
 
 void WorkerCore::add_claims(Round& round, Millis now) {
-  if (pool_is_full_until_ && now < *pool_is_full_until_) return;
+  if (pool_is_full_until_ && handoff::now() < *pool_is_full_until_) return;
   pool_is_full_until_.reset();
   const bool is_rung = is_rung_.exchange(false);
   for (Queue& each : queues_) {
@@ -85,6 +86,21 @@ void WorkerCore::give_back(Round& round) {
     add_lines_locked(round, each);
     round.given_back.push_back(&each);
     round.outcomes.push_back(outcome_of(each, Outcome::Kind::released));
+  }
+}
+
+// Those whose time is over, and who do not stop: they have failed, before their lease ends and they count as crashed.
+void WorkerCore::give_up_late(Round& round, Millis now) {
+  const auto turn = lock_.hold();
+  for (Context::Run& each : runs_) {
+    const auto until = gives_up_late_at(each);
+    if (!until || now < *until || each.has_ended || each.is_given_back.exchange(true)) continue;
+    add_lines_locked(round, each);
+    round.given_back.push_back(&each);
+    Outcome outcome = outcome_of(each, Outcome::Kind::failed);
+    outcome.text = "it was asked to stop, and did not";
+    judge({.run = &each, .outcome = {}, .was_late = true}, outcome);
+    round.outcomes.push_back(std::move(outcome));
   }
 }
 
@@ -125,8 +141,12 @@ void WorkerCore::undo(Round& round) {
 
 void WorkerCore::take_in(Round& round) {
   for (std::size_t i = 0; i < round.recorded.size(); ++i) {
-    if (round.recorded[i] == Recorded::stale || round.recorded[i] == Recorded::cancelled) {
+    if (round.recorded[i] == Recorded::stale) {
       ++report_.stale;
+      continue;
+    }
+    if (round.recorded[i] == Recorded::cancelled) {
+      ++report_.cancelled;
       continue;
     }
     switch (round.outcomes[i].kind) {
@@ -135,7 +155,7 @@ void WorkerCore::take_in(Round& round) {
       case Outcome::Kind::failed_for_good: ++report_.failed; break;
       case Outcome::Kind::deferred: ++report_.deferred; break;
       case Outcome::Kind::released: ++report_.given_back; break;
-      case Outcome::Kind::cancelled: break;
+      case Outcome::Kind::cancelled: ++report_.cancelled; break;
     }
   }
   for (std::size_t i = 0; i < round.renewed.size(); ++i) {
@@ -144,12 +164,17 @@ void WorkerCore::take_in(Round& round) {
   for (const Ended& each : round.ended) {
     --std::ranges::find(queues_, each.run->task.queue, &Queue::name)->running;
   }
-  if (!round.ended.empty()) runs_.remove_if([](const Context::Run& run) { return run.has_ended; });
+  if (!round.ended.empty()) {
+    runs_.remove_if([](const Context::Run& run) { return run.has_ended; });
+    const auto turn = lock_.hold();
+    ids_in_hand_.clear();
+    for (const Context::Run& each : runs_) ids_in_hand_.push_back(each.task.id);
+  }
   const Deadline patience = within(pool_patience);
   for (std::size_t i = 0; i < round.claimed.size(); ++i) {
     Queue& queue = *round.queues[i];
     ClaimResult& result = round.claimed[i];
-    queue.may_have_more = std::ssize(result.tasks) == round.claims[i].most;
+    queue.may_have_more = result.has_more;
     if (result.again_in) queue.again_at = clock() + *result.again_in;
     for (Claimed& task : result.tasks) {
       ++queue.running;

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "handoff/tasks/limits.hpp"
 #include "tasks/core.hpp"
@@ -38,6 +40,31 @@ std::expected<Names, TaskError> names_of(const std::vector<WorkflowStep>& steps)
     }
   }
   return names;
+}
+
+// Each step is a task of its own.
+std::optional<TaskError> find_repeated(const std::vector<WorkflowStep>& steps) {
+  std::map<TaskId, std::string_view> ids;
+  std::map<std::pair<std::string_view, std::string_view>, std::string_view> keys;
+  const auto error = [](const WorkflowStep& step, std::string_view field, std::string_view other) {
+    return TaskError{.code = TaskError::Code::bad_request,
+                     .message = fmt::format("step \"{}\" has the same {} as step \"{}\"", step.name,
+                                            field, other),
+                     .field = fmt::format("steps.{}.{}", step.name, field)};
+  };
+  for (const WorkflowStep& each : steps) {
+    const NewTask& task = each.task;
+    if (task.id) {
+      const auto [same, is_new] = ids.emplace(*task.id, each.name);
+      if (!is_new) return error(each, "id", same->second);
+    }
+    if (!task.unique_key.empty()) {
+      const auto [same, is_new] = keys.emplace(
+          std::pair<std::string_view, std::string_view>(task.queue, task.unique_key), each.name);
+      if (!is_new) return error(each, "unique_key", same->second);
+    }
+  }
+  return std::nullopt;
 }
 
 TaskError unknown(const std::string& name, const WorkflowStep& step, const Names& names) {
@@ -87,6 +114,7 @@ std::expected<NewWorkflow, TaskError> prepare(const Workflow& workflow, Time now
   }
   const auto names = names_of(steps);
   if (!names) return std::unexpected(names.error());
+  if (auto error = find_repeated(steps)) return std::unexpected(std::move(*error));
 
   // Who waits for nobody that is not placed comes next.
   std::vector<std::size_t> waits_for(steps.size());

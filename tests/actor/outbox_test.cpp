@@ -108,6 +108,8 @@ TEST_F(Outboxes, HoldTheirActorUpUntilTheyAreEmpty) {
   EXPECT_EQ(notes->handled.size(), 0u);
   desk.let_go();
   eventually([&] { return notes->handled.size() == 1; });
+  // The outbox is empty once the mailbox has taken the last one, before the desk has read it.
+  eventually([&] { return desk.seen->size() == 3; });
   EXPECT_THAT(desk.seen->all(), ElementsAre(0, 1, 2));
   eventually([&] { return waits_for(sender).empty(); });
 }

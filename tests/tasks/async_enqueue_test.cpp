@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -42,6 +43,20 @@ TEST_F(AsyncEnqueue, StoresOneAndMany) {
   EXPECT_EQ(many->size(), 100u);
   EXPECT_EQ(sync_wait(tasks.async_enqueue(std::vector<NewTask>()))->size(), 0u);
   EXPECT_EQ(tasks.queue("q").unfinished(), 101);
+}
+
+struct Letter {
+  std::string to;
+  double weight = 0;
+};
+BOOST_DESCRIBE_STRUCT(Letter, (), (to, weight))
+
+TEST_F(AsyncEnqueue, TakesADescribedStruct) {
+  const auto id = sync_wait(tasks.async_enqueue(Letter{"ann", 0.5}, {.queue = "q"}))->id;
+  EXPECT_EQ(tasks.get(id)->kind, "Letter");
+  EXPECT_EQ(tasks.get(id)->payload, R"({"to":"ann","weight":0.5})");
+  const Letter weightless{"ann", std::numeric_limits<double>::infinity()};
+  EXPECT_EQ(sync_wait(tasks.async_enqueue(weightless)).error().field, "payload");
 }
 
 TEST_F(AsyncEnqueue, SaysWhatIsWrong) {

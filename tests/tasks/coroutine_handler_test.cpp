@@ -11,6 +11,7 @@
 #include "handoff/testing/eventually.hpp"
 #include "handoff/when.hpp"
 #include "support/sanitized.hpp"
+#include "tasks/running_worker.hpp"
 #include "tasks/stores.hpp"
 
 namespace handoff::tests {
@@ -36,23 +37,6 @@ class Counted {
 
  private:
   std::atomic<int>& count_;
-};
-
-class Running {
- public:
-  explicit Running(Worker& worker, Millis grace = 30s)
-      : thread_([&worker, grace, this](const std::stop_token& stop) {
-          report_ = worker.run(stop, grace);
-        }) {}
-  WorkerReport stop() {
-    thread_.request_stop();
-    thread_.join();
-    return report_;
-  }
-
- private:
-  WorkerReport report_;
-  std::jthread thread_;
 };
 
 class CoroutineHandlers : public ::testing::Test {
@@ -155,7 +139,7 @@ TEST_F(CoroutineHandlers, EndTheirWaitsIfTheTaskIsCancelled) {
   eventually([&] { return alive == 1; });
   EXPECT_EQ(tasks.cancel(id), TaskState::running);
   eventually([&] { return alive == 0; });
-  EXPECT_EQ(running.stop().stale, 1u);
+  EXPECT_EQ(running.stop().cancelled, 1u);
   EXPECT_EQ(why, Refusal::stopped);
 }
 

@@ -76,9 +76,7 @@ TEST_F(TasksGuide, OneStepWithYourOwnData) {
 
   run("begin immediate");
   run("insert into user(name) values('Ann')");
-  auto mail = store.enqueue_in(
-      connection,
-      {.queue = "email", .kind = "WelcomeEmail", .payload = R"({"to":"a@b.c","name":"Ann"})"});
+  auto mail = store.enqueue_in(connection, WelcomeEmail{"a@b.c", "Ann"}, {.queue = "email"});
   run("commit");  // Both are there, or neither.
   sqlite3_close(connection);
   EXPECT_EQ(store.get(mail->id)->state, tasks::TaskState::ready);

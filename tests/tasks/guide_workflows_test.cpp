@@ -97,11 +97,11 @@ TEST_F(WorkflowsGuide, Undoing) {
   worker.handle<Ship>([&](const Ship& ship, tasks::Context& context) -> tasks::Finish {
     if (ship.order != "sold out") return {};
     auto charged = context.input<Charged>("charge");
-    auto refund =
-        store.enqueue({.kind = "Refund",
-                       .payload = '"' + charged.payment + '"',
-                       .unique_key = "refund " + ship.order});      // Once, if this runs twice.
-    if (!refund) throw std::runtime_error(refund.error().message);  // Then try again.
+    auto refund = store.enqueue({.kind = "Refund",
+                                 .payload = '"' + charged.payment + '"',
+                                 .unique_key = "refund " + ship.order,  // Once, if this runs twice,
+                                 .unique_for = 24h});                   // also after it is done.
+    if (!refund) throw std::runtime_error(refund.error().message);      // Then try again.
     return tasks::Fail{"sold out"};
   });
 

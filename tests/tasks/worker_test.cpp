@@ -11,6 +11,7 @@
 
 #include "handoff/event.hpp"
 #include "handoff/testing/eventually.hpp"
+#include "tasks/running_worker.hpp"
 #include "tasks/stores.hpp"
 
 namespace handoff::tests {
@@ -37,24 +38,6 @@ class Workers : public ::testing::Test {
   Event began;
   Event may_end;
   Worker worker{tasks, {.queues = {{"q", 4}}, .name = "w"}};
-
-  // Runs the worker on a thread of its own.
-  class Running {
-   public:
-    explicit Running(Worker& worker, Millis grace = 30s)
-        : thread_([&worker, grace, this](const std::stop_token& stop) {
-            report_ = worker.run(stop, grace);
-          }) {}
-    WorkerReport stop() {
-      thread_.request_stop();
-      thread_.join();
-      return report_;
-    }
-
-   private:
-    WorkerReport report_;
-    std::jthread thread_;
-  };
 };
 
 TEST_F(Workers, RunTasksAndKeepTheirResults) {
@@ -169,7 +152,7 @@ TEST_F(Workers, StopAHandlerWhoseTaskIsCancelled) {
   ASSERT_TRUE(began.wait({.deadline = within(30s), .stop = {}}));
   EXPECT_EQ(tasks.cancel(id), TaskState::running);
   // The handler ends, or this would wait for ever.
-  EXPECT_EQ(running.stop().stale, 1u);
+  EXPECT_EQ(running.stop().cancelled, 1u);
   EXPECT_EQ(tasks.get(id)->state, TaskState::cancelled);
 }
 

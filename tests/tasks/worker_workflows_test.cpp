@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "handoff/event.hpp"
+#include "handoff/sync_wait.hpp"
 #include "handoff/tasks/worker.hpp"
 #include "handoff/testing/eventually.hpp"
 #include "tasks/stores.hpp"
@@ -94,6 +95,7 @@ TEST_F(WorkersOfWorkflows, EndAWorkflowSomebodyWaitsFor) {
   std::jthread running(run);
   may_end.set();
   EXPECT_EQ(tasks.wait_workflow(id, 60s)->state, TaskState::done);
+  EXPECT_EQ(sync_wait(tasks.async_wait_workflow(id))->state, TaskState::done);
   EXPECT_EQ(tasks.wait_workflow(TaskId::make(Time()), 1ms).error().code,
             TaskError::Code::not_found);
 }

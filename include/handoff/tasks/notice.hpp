@@ -8,6 +8,7 @@
 //
 // Dropping the notice withdraws it, as with a std::stop_callback: if it is being called by another thread, that is waited for. If the store is closed first, it is not called.
 // Thread safety: as a value; one thread at a time.
+// A callback must not hold the last handle of the store (a Tasks): it may be called by a thread of the store's own.
 #pragma once
 
 #include <memory>

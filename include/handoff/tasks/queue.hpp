@@ -40,6 +40,7 @@ struct QueueLook {
   bool is_paused = false;
   std::array<std::int64_t, task_states> counts{};  // By state.
   std::int64_t bytes = 0;                          // Of those that are not finished.
+  // Since when the one could run that has waited longest, of those that are next by their priority.
   std::optional<Time> oldest_ready;
 
   std::int64_t count(TaskState state) const { return counts[static_cast<std::size_t>(state)]; }

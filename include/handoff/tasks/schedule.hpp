@@ -19,7 +19,7 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
 enum class Missed : std::uint8_t {
   skip,  // It is left out.
-  once,  // However many were missed, one task is made, as soon as possible.
+  once,  // However many were missed, one task is made for them, as soon as possible.
   all,   // Each makes its task: up to 1000, the latest.
 };
 

@@ -96,19 +96,27 @@ class Tasks {
   template <typename T>
     requires(!std::same_as<T, NewTask> && !std::convertible_to<const T&, std::span<const NewTask>>)
   std::expected<Enqueued, TaskError> enqueue(const T& payload, NewTask options = {}) const {
-    auto json = to_json(payload);
-    if (!json) {
-      return std::unexpected(TaskError{.code = TaskError::Code::bad_request,
-                                       .message = "payload: " + json.error().to_string(),
-                                       .field = "payload"});
-    }
-    options.payload = std::move(*json).text();
-    if (options.kind.empty()) options.kind = kind_of<T>();
-    return enqueue(options);
+    const auto task = task_of(payload, std::move(options));
+    if (!task) return std::unexpected(task.error());
+    return enqueue(*task);
+  }
+  template <typename T>
+    requires(!std::same_as<T, NewTask> && !std::same_as<T, std::vector<NewTask>>)
+  Lazy<std::expected<Enqueued, TaskError>> async_enqueue(const T& payload,
+                                                         NewTask options = {}) const {
+    return async_enqueue_if(task_of(payload, std::move(options)));
   }
   // Inside a transaction of yours on the same file: it is there if and when you commit. Workers of this process see it at once, as they see what other processes enqueue.
   // Begin it with "begin immediate", on a connection with a sqlite3_busy_timeout: others write too.
   std::expected<Enqueued, TaskError> enqueue_in(sqlite3* connection, const NewTask& task) const;
+  template <typename T>
+    requires(!std::same_as<T, NewTask>)
+  std::expected<Enqueued, TaskError> enqueue_in(sqlite3* connection, const T& payload,
+                                                NewTask options = {}) const {
+    const auto task = task_of(payload, std::move(options));
+    if (!task) return std::unexpected(task.error());
+    return enqueue_in(connection, *task);
+  }
 
   // -- Workflows and schedules -------------------------------------------------------------------
 
@@ -122,6 +130,8 @@ class Tasks {
                                                        const Wait& wait = {}) const;
   std::expected<WorkflowLook, TaskError> wait_workflow(const WorkflowId& id,
                                                        std::chrono::milliseconds timeout) const;
+  Lazy<std::expected<WorkflowLook, TaskError>> async_wait_workflow(WorkflowId id,
+                                                                   Deadline deadline = {}) const;
   // Whatever of it has not ended.
   std::expected<void, TaskError> cancel_workflow(const WorkflowId& id,
                                                  std::string_view reason = {}) const;
@@ -185,6 +195,20 @@ class Tasks {
   friend struct TasksAccess;
   friend std::expected<Tasks, TaskError> open(std::string_view where, const OpenOptions& options);
   explicit Tasks(std::shared_ptr<TasksCore> core) : core_(std::move(core)) {}
+  template <typename T>
+  static std::expected<NewTask, TaskError> task_of(const T& payload, NewTask options) {
+    auto json = to_json(payload);
+    if (!json) {
+      return std::unexpected(TaskError{.code = TaskError::Code::bad_request,
+                                       .message = "payload: " + json.error().to_string(),
+                                       .field = "payload"});
+    }
+    options.payload = std::move(*json).text();
+    if (options.kind.empty()) options.kind = kind_of<T>();
+    return options;
+  }
+  Lazy<std::expected<Enqueued, TaskError>> async_enqueue_if(
+      std::expected<NewTask, TaskError> task) const;
   std::shared_ptr<TasksCore> core_;
 };
 

@@ -8,7 +8,8 @@
 // A handler that throws has failed: the task is tried again, as its queue or the handler's options say, until its attempts are used up. One that takes longer than the task's timeout is asked to
 // stop, and has failed. A task of a kind that nobody here handles, or with a payload that cannot be read, fails too, with a message that says so: another version of the program may know it.
 //
-// While a handler runs, its lease is extended. A handler that was asked to stop because its time is over, and does not, loses its lease: the task is run again elsewhere.
+// While a handler runs, its lease is extended. One that was asked to stop because its time is over, and does not within a third of its lease, has failed all the same: what it says no longer counts. It may still run while the
+// task is tried again. One that returns although it is late is done.
 //
 // Handlers that are coroutines count as the others do, and hold a thread only while they run: 10,000 of them wait on two threads.
 //
@@ -18,7 +19,7 @@
 // Versions. A payload that changes in a way that payload.hpp does not forgive is another kind: "resize/2" beside "resize/1", by struct ResizeV2 { static constexpr auto kind = "resize/2"; }. Handle both while
 // tasks of both are there. A worker that meets a newer one says: no handler for kind "resize/3"; this worker knows resize/1, resize/2.
 //
-// Thread safety: handle() before run(); the rest any thread. Handlers run on several threads at once.
+// Thread safety: handle() before run(); run() one thread at a time. Handlers run on several threads at once.
 #pragma once
 
 #include <chrono>
@@ -57,7 +58,8 @@ struct WorkerReport {
   std::size_t done = 0;
   std::size_t failed = 0;
   std::size_t deferred = 0;
-  std::size_t given_back = 0;  // Unfinished when it stopped.
+  std::size_t cancelled = 0;   // By their handler, or by somebody while they ran.
+  std::size_t given_back = 0;  // Unfinished when it stopped, or refused by a pool.
   std::size_t stale = 0;       // Came too late: the lease was lost.
 };
 
@@ -71,7 +73,7 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
   ~Worker();  // Asks handlers that still run to stop, and waits for them.
 
-  // `handler(json, context)` returns nothing, a Finish, anything that is one, or a Lazy of these. Throws std::invalid_argument if the kind or an option makes no sense.
+  // `handler(json, context)` returns nothing, a Finish, anything that is one, or a Lazy of these. Throws std::invalid_argument if the kind or an option makes no sense, or the kind has one already.
   template <typename Handler>
     requires std::invocable<const Handler&, const Json&, Context&>
   void handle(std::string kind, Handler handler, HandlerOptions options = {}) {

@@ -17,8 +17,9 @@ template <typename T>
 inline constexpr bool gives_lazy<Lazy<T>> = true;
 
 struct TaskHandler {
-  std::function<tasks::Finish(const tasks::Json&, tasks::Context&)> plain{};  // One of the two.
-  std::function<Lazy<tasks::Finish>(const tasks::Json&, tasks::Context&)> lazy{};
+  std::move_only_function<tasks::Finish(const tasks::Json&, tasks::Context&) const>
+      plain{};  // One of the two.
+  std::move_only_function<Lazy<tasks::Finish>(const tasks::Json&, tasks::Context&) const> lazy{};
   tasks::HandlerOptions options{};
 };
 

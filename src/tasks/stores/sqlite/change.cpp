@@ -48,6 +48,12 @@ std::optional<TaskRow> SqliteTransaction::row_of(std::int64_t seq) {
   return read_row(query);
 }
 
+TaskRow SqliteTransaction::known_row(std::int64_t seq) {
+  auto row = row_of(seq);
+  if (!row) throw_damaged(database_.raw(), "an index names a task that is not there");
+  return *std::move(row);
+}
+
 // Of up to `rows_at_once`, in the order of their rows. Those that are not there are left out.
 std::vector<TaskRow> SqliteTransaction::rows_for(std::span<const Outcome> outcomes) {
   static const std::string sql =
@@ -174,33 +180,63 @@ void SqliteTransaction::end(TaskRow& row, TaskState to, std::string_view reason)
 // It is done, dead or cancelled.
 void SqliteTransaction::after_end(TaskRow& row) {
   admit_held(row.group, rows_.queue(row.queue));
-  if (row.has_unique_key) {
-    if (row.unique_for > Millis(0)) {
-      execute(database_,
-              "update handoff_unique set until = ? where queue = ? and task = ? and "
-              "key = (select unique_key from handoff_task where seq = ?)",
-              now_ + row.unique_for, row.queue, row.seq, row.seq);
-    } else {
-      execute(database_,
-              "delete from handoff_unique where queue = ? and task = ? and "
-              "key = (select unique_key from handoff_task where seq = ?)",
-              row.queue, row.seq, row.seq);
-    }
-  }
-  if ((row.flags & has_dependencies) != 0) keep_those_before(row, -1);
+  if (row.has_unique_key) leave_key(row);
+  // One that is dead or cancelled may be retried.
+  const bool is_done = row.state == TaskState::done;
+  if (is_done && (row.flags & has_dependencies) != 0) keep_those_before(row, -1);
   if ((row.flags & in_workflow) != 0) count_in_workflow(row, row.state, 1);
   if ((row.flags & has_dependents) == 0) return;
-  if (row.state == TaskState::done) {
+  if (is_done) {
     free_dependents(row);
   } else {
     abandon_dependents(row);
   }
 }
 
+// -- Unique keys ----------------------------------------------------------------------------------
+
+// By another one that is not finished.
+bool SqliteTransaction::is_key_taken(const TaskRow& row) {
+  if (!row.has_unique_key) return false;
+  Query other(database_,
+              "select 1 from handoff_task t join handoff_unique u on u.queue = t.queue and u.key = "
+              "t.unique_key where t.seq = ? and u.until is null and u.task <> t.id",
+              row.seq);
+  return other.next();
+}
+
+void SqliteTransaction::take_key(const TaskRow& row) {
+  if (!row.has_unique_key) return;
+  execute(database_,
+          "insert or replace into handoff_unique(queue, key, task) select queue, unique_key, id "
+          "from handoff_task where seq = ?",
+          row.seq);
+}
+
+// The task may be forgotten before its key: what a second one is answered stays with the key.
+void SqliteTransaction::leave_key(const TaskRow& row) {
+  if (row.unique_for > Millis(0)) {
+    execute(database_,
+            "update handoff_unique set until = ?, state = ? where queue = ? and task = ? and key = "
+            "(select unique_key from handoff_task where seq = ?)",
+            now_ + row.unique_for, static_cast<int>(row.state), row.queue, row.id, row.seq);
+  } else {
+    execute(database_,
+            "delete from handoff_unique where queue = ? and task = ? and key = (select unique_key "
+            "from handoff_task where seq = ?)",
+            row.queue, row.id, row.seq);
+  }
+}
+
+// -- Forgotten ------------------------------------------------------------------------------------
+
 // For good, with all that belongs to it. It is finished, or its numbers were taken out.
 void SqliteTransaction::forget(const TaskRow& row) {
   if ((row.flags & has_large_payload) != 0) {
     execute(database_, "delete from handoff_payload where seq = ?", row.seq);
+  }
+  if ((row.flags & has_dependencies) != 0 && row.state != TaskState::done) {
+    keep_those_before(row, -1);
   }
   if ((row.flags & (has_dependents | has_dependencies)) != 0) {
     execute(database_, "delete from handoff_dependency where before = ?", row.seq);

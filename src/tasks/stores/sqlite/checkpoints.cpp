@@ -15,13 +15,13 @@ constexpr int patience_ms = 20;
 }  // namespace
 
 Checkpoints::Checkpoints(Database& writer, Mutex& writing, std::string path,
-                         CheckpointOptions options)
+                         CheckpointOptions options, const DatabaseOptions& database)
     : writer_(writer),
       writing_(writing),
       path_(std::move(path)),
       options_(options),
       due_at_(options.step),
-      database_(path_, Database::Mode::read_write),
+      database_(path_, Database::Mode::read_write, database),
       thread_([this](const std::stop_token& stop) { run(stop); }) {
   database_.run("select 1 from handoff_meta");  // Only who has read knows that there is a WAL.
   const auto alone = writing_.hold();

@@ -30,7 +30,8 @@ struct CheckpointOptions {
 class Checkpoints {
  public:
   // `writing` is the lock of those who use `writer`. From now on its commits do not copy anything themselves.
-  Checkpoints(Database& writer, Mutex& writing, std::string path, CheckpointOptions options);
+  Checkpoints(Database& writer, Mutex& writing, std::string path, CheckpointOptions options,
+              const DatabaseOptions& database);
   Checkpoints(const Checkpoints&) = delete;
   Checkpoints& operator=(const Checkpoints&) = delete;
   ~Checkpoints();

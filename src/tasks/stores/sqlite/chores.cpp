@@ -24,7 +24,7 @@ Chore SqliteTransaction::promote(int most) {
             most);
   const auto rows = rows_of(due);
   for (const std::int64_t seq : rows) {
-    TaskRow row = row_of(seq).value();
+    TaskRow row = known_row(seq);
     change(row, TaskState::ready);
     make_ready(row, false);
     execute(database_, "update handoff_task set state = 2, held = ?, turn = ? where seq = ?",
@@ -40,7 +40,7 @@ Chore SqliteTransaction::reclaim(int most) {
              since_boot_, most);
   const auto rows = rows_of(over);
   for (const std::int64_t seq : rows) {
-    TaskRow row = row_of(seq).value();
+    TaskRow row = known_row(seq);
     reclaim_row(row);
   }
   return chore_of(rows, most);
@@ -51,7 +51,7 @@ Chore SqliteTransaction::reclaim_process(std::int64_t process, int most) {
              process, most);
   const auto rows = rows_of(left);
   for (const std::int64_t seq : rows) {
-    TaskRow row = row_of(seq).value();
+    TaskRow row = known_row(seq);
     reclaim_row(row);
   }
   return chore_of(rows, most);
@@ -65,19 +65,16 @@ Chore SqliteTransaction::expire(int most) {
              now_, most);
   const auto rows = rows_of(late);
   for (const std::int64_t seq : rows) {
-    TaskRow row = row_of(seq).value();
-    // One that is tried again was started in time.
-    if (row.attempt > 0) {
-      execute(database_, "update handoff_task set expires_at = null where seq = ?", seq);
-    } else {
-      end(row, TaskState::cancelled, "it was not started in time");
-    }
+    TaskRow row = known_row(seq);
+    // One may have been given up together with another that is late.
+    if (!is_finished(row.state)) end(row, TaskState::cancelled, "it was not started in time");
   }
   return chore_of(rows, most);
 }
 
 Chore SqliteTransaction::prune(int most) {
   Chore chore;
+  bool frees_others = false;  // That were kept for one that is forgotten now.
   std::vector<std::int64_t> queues;
   {
     Query query(database_, "select id from handoff_queue where done + dead + cancelled > 0");
@@ -87,7 +84,7 @@ Chore SqliteTransaction::prune(int most) {
     QueueRow& queue = rows_.queue(id);
     for (const TaskState state : {TaskState::done, TaskState::dead, TaskState::cancelled}) {
       const int left = most - chore.done;
-      if (left <= 0) return {.done = chore.done, .has_more = true};
+      if (left <= 0) break;
       const Millis kept =
           state == TaskState::done ? queue.settings->keep_done : queue.settings->keep_dead;
       const std::int64_t too_many = queue.count(TaskState::done) + queue.count(TaskState::dead) +
@@ -106,28 +103,66 @@ Chore SqliteTransaction::prune(int most) {
           rows.push_back(old.number(0));
         }
       }
-      for (const std::int64_t seq : rows) forget(row_of(seq).value());
+      for (const std::int64_t seq : rows) {
+        const TaskRow row = known_row(seq);
+        frees_others |=
+            state != TaskState::done && (row.flags & (has_dependencies | in_workflow)) != 0;
+        forget(row);
+      }
       chore.done += static_cast<int>(rows.size());
     }
   }
+  chore.done += static_cast<int>(execute(
+      database_,
+      "delete from handoff_unique where (queue, key) in (select queue, key from handoff_unique "
+      "where until is not null and until <= ? order by until limit ?)",
+      now_, most - chore.done));
+  chore.has_more = frees_others || chore.done >= most;
   return chore;
 }
 
 bool SqliteTransaction::has_finished() {
-  Query query(database_, "select 1 from handoff_queue where done + dead + cancelled > 0 limit 1");
+  Query query(database_,
+              "select 1 from handoff_queue where done + dead + cancelled > 0 union all select 1 "
+              "from handoff_unique where until is not null limit 1");
   return query.next();
 }
 
+namespace {
+// With the states as literals: only so SQLite sees that an index has them all.
+const char* purged(TaskState state) {
+  switch (state) {
+    case TaskState::scheduled:
+      return "select seq from handoff_task where queue = ? and state = 0 limit ?";
+    case TaskState::waiting:
+      return "select seq from handoff_task where queue = ? and state = 1 limit ?";
+    case TaskState::ready:
+      return "select seq from handoff_task where queue = ?1 and state = 2 and held = 0 union all "
+             "select seq from handoff_task where held = 1 and grp in (select id from handoff_group "
+             "where queue = ?1) limit ?2";
+    case TaskState::running: break;
+    case TaskState::done:
+      return "select seq from handoff_task where queue = ? and state = 4 and state >= 4 and kept = "
+             "0 limit ?";
+    case TaskState::dead:
+      return "select seq from handoff_task where queue = ? and state = 5 and state >= 4 and kept = "
+             "0 limit ?";
+    case TaskState::cancelled:
+      return "select seq from handoff_task where queue = ? and state = 6 and state >= 4 and kept = "
+             "0 limit ?";
+  }
+  return nullptr;
+}
+}  // namespace
+
 Chore SqliteTransaction::purge(std::string_view name, TaskState state, int most) {
   const QueueRow* const queue = rows_.queue(name, false);
-  if (queue == nullptr || state == TaskState::running) return {};
-  Query query(database_,
-              "select seq from handoff_task where queue = ? and state = ? and (kept = 0 or state < "
-              "4) limit ?",
-              queue->id, static_cast<int>(state), most);
+  const char* const sql = purged(state);
+  if (queue == nullptr || sql == nullptr) return {};
+  Query query(database_, sql, queue->id, most);
   const auto rows = rows_of(query);
   for (const std::int64_t seq : rows) {
-    TaskRow row = row_of(seq).value();
+    TaskRow row = known_row(seq);
     // As if it had been cancelled: others may wait for it.
     if (!is_finished(row.state)) end(row, TaskState::cancelled, "the queue was purged");
     forget(row);
@@ -163,6 +198,7 @@ std::optional<Millis> SqliteTransaction::next_due() {
                    "and next_at is not null");
     if (schedule.next() && !schedule.is_null(0)) consider(schedule.time(0) - now_);
   }
+  if (has_wrong_schedules()) consider(Millis(0));
   return next;
 }
 

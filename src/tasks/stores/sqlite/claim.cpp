@@ -8,6 +8,10 @@
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
 
+namespace {
+constexpr int most_passes = 20;  // In one transaction: others wait for its end.
+}
+
 // What its rate has saved up.
 double SqliteTransaction::tokens_of(const QueueRow& queue) const {
   const QueueSettings& settings = *queue.settings;
@@ -18,8 +22,14 @@ double SqliteTransaction::tokens_of(const QueueRow& queue) const {
   return std::min(burst, queue.tokens + passed * settings.rate);
 }
 
-// How many the limits of the queue let through now.
-int SqliteTransaction::allowed(QueueRow& queue, int wanted, std::optional<Millis>& again_in) {
+void SqliteTransaction::set_tokens(QueueRow& queue, double tokens) const {
+  queue.tokens = std::min<double>(tokens, std::max(1, queue.settings->burst));
+  queue.tokens_at = since_boot_.count();
+  queue.is_changed = true;
+}
+
+// How many the limits of the queue let through now. Changes nothing: who gets nothing has not written, and wakes nobody.
+int SqliteTransaction::allowed(QueueRow& queue, int wanted, std::optional<Millis>& again_in) const {
   if (queue.is_paused) return 0;
   const QueueSettings& settings = *queue.settings;
   std::int64_t most = std::min<std::int64_t>(wanted, queue.count(TaskState::ready));
@@ -27,21 +37,18 @@ int SqliteTransaction::allowed(QueueRow& queue, int wanted, std::optional<Millis
     most = std::min(most, settings.concurrency - queue.count(TaskState::running));
   }
   if (settings.rate > 0 && most > 0) {
-    queue.tokens = tokens_of(queue);
-    queue.tokens_at = since_boot_.count();
-    queue.is_changed = true;
-    if (queue.tokens < static_cast<double>(most)) {
-      most = static_cast<std::int64_t>(queue.tokens);
-      const double missing = 1 - (queue.tokens - static_cast<double>(most));
+    const double tokens = tokens_of(queue);
+    if (tokens < static_cast<double>(most)) {
+      most = static_cast<std::int64_t>(tokens);
+      const double missing = 1 - (tokens - static_cast<double>(most));
       again_in = Millis(static_cast<std::int64_t>(std::ceil(missing / settings.rate * 1000)));
     }
   }
   return static_cast<int>(std::max<std::int64_t>(most, 0));
 }
 
-// Those that have waited so long that no priority goes before them; the oldest first. If all have the same, there are none.
-std::vector<std::int64_t> SqliteTransaction::aged(const QueueRow& queue, int most) {
-  if (queue.settings->ageing == Millis(0)) return {};
+// The priorities of those that may be claimed, the highest first.
+std::vector<std::int64_t> SqliteTransaction::levels_of(const QueueRow& queue) {
   std::vector<std::int64_t> levels;
   std::int64_t below = 1'000'000;
   for (;;) {
@@ -53,6 +60,13 @@ std::vector<std::int64_t> SqliteTransaction::aged(const QueueRow& queue, int mos
     if (!level.next()) break;
     levels.push_back(below = level.number(0));
   }
+  return levels;
+}
+
+// Those that have waited so long that no priority goes before them; the oldest first. If all have the same, there are none.
+std::vector<std::int64_t> SqliteTransaction::aged(const QueueRow& queue, int most) {
+  if (queue.settings->ageing == Millis(0)) return {};
+  const auto levels = levels_of(queue);
   if (levels.size() < 2) return {};
   std::vector<std::pair<std::int64_t, std::int64_t>> old;  // Since when, and who.
   for (const std::int64_t level : levels) {
@@ -81,11 +95,19 @@ ClaimResult SqliteTransaction::claim(const ClaimRequest& request) {
   if (most == 0) return result;
 
   result.tasks.reserve(static_cast<std::size_t>(most));
-  const auto old = aged(*queue, most);
-  claim_rows(*queue, request, old, result.tasks);
-  const int left = most - static_cast<int>(old.size());
-  if (left > 0) claim_next(*queue, request, left, result.tasks);
-  if (queue->settings->rate > 0) queue->tokens -= static_cast<double>(result.tasks.size());
+  // Those that were not started in time end here, and others are behind them.
+  bool meets_late_ones = true;
+  for (int pass = 0; pass < most_passes && meets_late_ones; ++pass) {
+    const int wanted = most - static_cast<int>(result.tasks.size());
+    const auto old = aged(*queue, wanted);
+    meets_late_ones = claim_rows(*queue, request, old, result.tasks);
+    const int left = wanted - static_cast<int>(old.size());
+    if (left > 0) meets_late_ones |= claim_next(*queue, request, left, result.tasks);
+  }
+  result.has_more = meets_late_ones || std::ssize(result.tasks) == request.most;
+  if (queue->settings->rate > 0 && !result.tasks.empty()) {
+    set_tokens(*queue, tokens_of(*queue) - static_cast<double>(result.tasks.size()));
+  }
   return result;
 }
 
@@ -96,7 +118,7 @@ namespace {
 #define NEXT_READY "where queue = ? and state = 2 and held = 0 order by priority desc, turn limit ?"
 #define CLAIM                                                                             \
   "update handoff_task set state = 3, attempt = attempt + 1, started_at = ?, lease = ?, " \
-  "lease_until = ?, process = ?, worker = ? "
+  "lease_until = ?, process = ?, worker = ?, expires_at = null "
 
 std::int64_t new_token() { return static_cast<std::int64_t>(random_bits() >> 1); }
 }  // namespace
@@ -136,7 +158,7 @@ Candidate SqliteTransaction::read_candidate(const Query& query, const QueueRow& 
 }
 
 // The first ones in their order. They share the token: it is the worker's, and their rows differ.
-void SqliteTransaction::claim_next(QueueRow& queue, const ClaimRequest& request, int most,
+bool SqliteTransaction::claim_next(QueueRow& queue, const ClaimRequest& request, int most,
                                    std::vector<Claimed>& claimed) {
   const std::int64_t token = new_token();
   std::vector<Candidate> candidates;
@@ -144,7 +166,7 @@ void SqliteTransaction::claim_next(QueueRow& queue, const ClaimRequest& request,
     Query next(database_, CANDIDATE NEXT_READY, queue.id, most);
     while (next.next()) candidates.push_back(read_candidate(next, queue, request, token));
   }
-  if (candidates.empty()) return;
+  if (candidates.empty()) return false;
   if (std::ranges::any_of(candidates, &Candidate::is_expired)) {
     std::vector<std::int64_t> rows;
     for (const Candidate& each : candidates) rows.push_back(each.row.seq);
@@ -159,20 +181,23 @@ void SqliteTransaction::claim_next(QueueRow& queue, const ClaimRequest& request,
     take(queue, each);
     claimed.push_back(std::move(each.claimed));
   }
+  return false;
 }
 
-void SqliteTransaction::claim_rows(QueueRow& queue, const ClaimRequest& request,
+bool SqliteTransaction::claim_rows(QueueRow& queue, const ClaimRequest& request,
                                    std::span<const std::int64_t> rows,
                                    std::vector<Claimed>& claimed) {
+  bool meets_late_ones = false;
   for (const std::int64_t seq : rows) {
     Candidate candidate;
     {
       Query query(database_, CANDIDATE "where seq = ?", seq);
-      query.next();
+      if (!query.next()) throw_damaged(database_.raw(), "an index names a task that is not there");
       candidate = read_candidate(query, queue, request, new_token());
     }
     if (candidate.is_expired) {
       end(candidate.row, TaskState::cancelled, "it was not started in time");
+      meets_late_ones = true;
       continue;
     }
     execute(database_, CLAIM "where seq = ?", now_, candidate.claimed.lease.token,
@@ -180,6 +205,7 @@ void SqliteTransaction::claim_rows(QueueRow& queue, const ClaimRequest& request,
     take(queue, candidate);
     claimed.push_back(std::move(candidate.claimed));
   }
+  return meets_late_ones;
 }
 
 // What a claim changes besides the row.

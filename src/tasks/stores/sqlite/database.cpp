@@ -98,6 +98,16 @@ void throw_failure(sqlite3* connection, std::string_view doing) {
                  .field = {}});
 }
 
+void throw_damaged(sqlite3* connection, std::string_view why) {
+  const char* const name = sqlite3_db_filename(connection, "main");
+  const std::string path = name == nullptr ? "" : name;
+  const auto advice = advice_for(SQLITE_CORRUPT, 0, path);
+  throw Failure({.code = advice.code,
+                 .message = fmt::format("cannot use {}: {} ({})", path.empty() ? "the store" : path,
+                                        advice.text, why),
+                 .field = {}});
+}
+
 Database::Database(const std::string& path, Mode mode, const DatabaseOptions& options)
     : is_own_(true) {
   const int flags = (mode == Mode::read_only ? SQLITE_OPEN_READONLY

@@ -29,6 +29,8 @@ class Failure : public std::runtime_error {
 
 // Says in words people understand what the last call on the connection failed of.
 [[noreturn]] void throw_failure(sqlite3* connection, std::string_view doing);
+// For what SQLite does not notice itself: parts of the file contradict each other.
+[[noreturn]] void throw_damaged(sqlite3* connection, std::string_view why);
 
 struct DatabaseOptions {
   std::string vfs{};  // By which SQLite reaches its files; empty: the usual one.

@@ -27,7 +27,7 @@ void SqliteTransaction::insert_dependencies(const TaskRow& row, const NewTask& t
   if (!task.after.empty()) keep_those_before(row, 1);
 }
 
-// Their results are wanted as long as it is not finished.
+// Their results are wanted until it is done, or cannot be retried since it is forgotten.
 void SqliteTransaction::keep_those_before(const TaskRow& row, int more) {
   execute(database_,
           "update handoff_task set kept = kept + ? where seq in (select before from "
@@ -46,7 +46,7 @@ void SqliteTransaction::free_dependents(const TaskRow& row) {
       if (!query.next()) continue;
       at = query.time(0);
     }
-    TaskRow freed = row_of(seq).value();
+    TaskRow freed = known_row(seq);
     if (at > now_) {
       change(freed, TaskState::scheduled);
       note_due(at - now_);
@@ -113,7 +113,8 @@ void SqliteTransaction::revive(TaskRow& row, int waits_on) {
 
 // It was finished, and no longer is.
 void SqliteTransaction::begin_again(const TaskRow& row, TaskState was) {
-  if ((row.flags & has_dependencies) != 0) keep_those_before(row, 1);
+  take_key(row);
+  if (was == TaskState::done && (row.flags & has_dependencies) != 0) keep_those_before(row, 1);
   if ((row.flags & in_workflow) != 0) count_in_workflow(row, was, -1);
 }
 
@@ -136,6 +137,7 @@ void SqliteTransaction::revive_dependents(const TaskRow& row, TaskState was) {
     if ((given_up->flags & was_abandoned) == 0) continue;  // Somebody wanted it so.
     const Before before = those_before(seq);
     if (before.lost != 0) continue;  // Another one it waits for will not be done either.
+    if (is_key_taken(*given_up)) continue;
     revive(*given_up, before.unfinished);
     for (const std::int64_t next : dependents_of(database_, seq)) left.push_back(next);
   }

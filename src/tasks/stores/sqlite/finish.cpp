@@ -106,6 +106,10 @@ Recorded SqliteTransaction::finish_one(const Outcome& outcome) {
               "null where seq = ?",
               int{row->is_held}, row->seq);
       admit_held(row->group, rows_.queue(row->queue));
+      // It was not begun, so its claim does not count.
+      if (QueueRow& queue = rows_.queue(row->queue); queue.settings->rate > 0) {
+        set_tokens(queue, tokens_of(queue) + 1);
+      }
       break;
     case Outcome::Kind::cancelled:
       end(*row, TaskState::cancelled,
@@ -199,11 +203,19 @@ std::expected<TaskState, TaskError> SqliteTransaction::replay(const TaskId& id) 
                                          id.to_string(), to_string(row->state)),
                   .field = "id"});
   }
+  if (is_key_taken(*row)) {
+    return std::unexpected(TaskError{
+        .code = TaskError::Code::conflict,
+        .message = fmt::format(
+            "task {} cannot be run again: another one with its unique_key is not finished",
+            id.to_string()),
+        .field = "id"});
+  }
   const TaskState was = row->state;
   if ((row->flags & has_dependencies) != 0) {
     const Before before = those_before(row->seq);
     if (before.lost != 0) {
-      const TaskRow lost = row_of(before.lost).value();
+      const TaskRow lost = known_row(before.lost);
       return std::unexpected(TaskError{
           .code = TaskError::Code::conflict,
           .message = fmt::format("task {} waits for {}, which is {}: retry that one",

@@ -66,8 +66,9 @@ std::optional<Enqueued> SqliteTransaction::find_duplicate(const NewTask& task) {
     const QueueRow* const queue = rows_.queue(task.queue, false);
     if (queue == nullptr) return std::nullopt;
     Query same(database_,
-               "select t.id, t.state from handoff_unique u join handoff_task t on t.seq = u.task "
-               "where u.queue = ? and u.key = ? and (u.until is null or u.until > ?)",
+               "select u.task, coalesce(t.state, u.state) from handoff_unique u left join "
+               "handoff_task t on t.id = u.task where u.queue = ? and u.key = ? and (u.until is "
+               "null or u.until > ?)",
                queue->id, task.unique_key, now_);
     if (same.next()) return found(same);
   }
@@ -91,6 +92,7 @@ std::optional<TaskError> SqliteTransaction::check_room(std::span<const NewTask> 
       ++all.count;
       all.bytes += static_cast<std::int64_t>(task.payload.size());
       const QueueRow& queue = *rows_.queue(task.queue, true);
+      without_room_ = i;
       if (queue.unfinished() + all.count > queue.settings->capacity) {
         error = error_at(i, tasks.size(), TaskError::Code::full, "queue",
                          fmt::format("queue \"{}\" holds {} of {} tasks", queue.name,
@@ -101,15 +103,25 @@ std::optional<TaskError> SqliteTransaction::check_room(std::span<const NewTask> 
                                      queue.settings->capacity_bytes));
       }
     }
-    if (!error || looks_closer) return error;
+    if (!error || looks_closer) return error;  // Which one is known by without_room_.
   }
   return std::nullopt;
 }
 
-// Those it waits for must be there, and may still be done.
+// Those it waits for must be there, and may still be done. One that is there itself waits for nobody: it is not stored again.
 std::optional<TaskError> SqliteTransaction::check_after(std::span<const NewTask> tasks) {
-  std::set<TaskId> before;
+  if (std::ranges::all_of(tasks, [](const NewTask& each) { return each.after.empty(); })) {
+    return std::nullopt;
+  }
+  std::set<TaskId> before;  // That this batch makes, as it makes these keys.
+  std::set<std::pair<std::string_view, std::string_view>> keys;
+  const auto is_duplicate = [&](const NewTask& task) {
+    if (task.id && before.contains(*task.id)) return true;
+    if (!task.unique_key.empty() && keys.contains({task.queue, task.unique_key})) return true;
+    return find_duplicate(task).has_value();
+  };
   for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (is_duplicate(tasks[i])) continue;
     for (std::size_t k = 0; k < tasks[i].after.size(); ++k) {
       const TaskId& id = tasks[i].after[k];
       if (before.contains(id)) continue;
@@ -127,6 +139,7 @@ std::optional<TaskError> SqliteTransaction::check_after(std::span<const NewTask>
       }
     }
     if (tasks[i].id) before.insert(*tasks[i].id);
+    if (!tasks[i].unique_key.empty()) keys.emplace(tasks[i].queue, tasks[i].unique_key);
   }
   return std::nullopt;
 }
@@ -216,8 +229,8 @@ Enqueued SqliteTransaction::insert_one(const NewTask& task) {
             std::string_view(task.payload));
   }
   if (!task.unique_key.empty()) {
-    execute(database_, "insert or replace into handoff_unique values(?, ?, ?, null)", row.queue,
-            std::string_view(task.unique_key), row.seq);
+    execute(database_, "insert or replace into handoff_unique(queue, key, task) values(?, ?, ?)",
+            row.queue, std::string_view(task.unique_key), row.id);
   }
   insert_dependencies(row, task);
   return {.id = row.id, .state = row.state, .is_duplicate = false};

@@ -1,6 +1,9 @@
 // What can be seen of tasks and queues.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "tasks/stores/sqlite/transaction.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
@@ -127,11 +130,14 @@ QueueLook SqliteTransaction::look_of(QueueRow& row) {
                  .counts = row.counts,
                  .bytes = row.bytes,
                  .oldest_ready = std::nullopt};
-  Query oldest(database_,
-               "select at from handoff_task where queue = ? and state = 2 and held = 0 "
-               "order by priority desc, turn limit 1",
-               row.id);
-  if (oldest.next()) look.oldest_ready = oldest.time(0);
+  for (const std::int64_t level : levels_of(row)) {
+    Query first(database_,
+                "select at from handoff_task where queue = ? and state = 2 and held = 0 and "
+                "priority = ? order by turn limit 1",
+                row.id, level);
+    if (!first.next()) continue;
+    look.oldest_ready = std::min(look.oldest_ready.value_or(first.time(0)), first.time(0));
+  }
   return look;
 }
 
@@ -166,6 +172,9 @@ void SqliteTransaction::configure(std::string_view name, const QueueSettings& se
   changes_.ready[queue.name] += static_cast<int>(queue.count(TaskState::ready));
   ++changes_.room[queue.name];
   if (settings.group_concurrency == limit_before) return;
+  const bool is_lower = settings.group_concurrency > 0 &&
+                        (limit_before == 0 || settings.group_concurrency < limit_before);
+  if (is_lower) return hold_surplus(queue);
   // Whatever was held back by the old limit.
   std::vector<std::int64_t> groups;
   {
@@ -180,6 +189,30 @@ void SqliteTransaction::configure(std::string_view name, const QueueSettings& se
     GroupRow& group = rows_.group(id);
     group.open += execute(
         database_, "update handoff_task set held = 0 where grp = ? and state = 2 and held = 1", id);
+    group.is_changed = true;
+  }
+}
+
+// Of each group the first may stay, as many as the limit lets run beside those that do.
+void SqliteTransaction::hold_surplus(QueueRow& queue) {
+  std::map<std::int64_t, std::int64_t> left;  // By group.
+  std::vector<std::pair<std::int64_t, std::int64_t>> surplus;
+  {
+    Query ready(database_,
+                "select seq, grp from handoff_task where queue = ? and state = 2 and held = 0 and "
+                "grp is not null order by priority desc, turn",
+                queue.id);
+    while (ready.next()) {
+      const std::int64_t id = ready.number(1);
+      const auto [group, is_new] = left.try_emplace(id);
+      if (is_new) group->second = queue.settings->group_concurrency - rows_.group(id).running;
+      if (--group->second < 0) surplus.emplace_back(ready.number(0), id);
+    }
+  }
+  for (const auto& [seq, id] : surplus) {
+    execute(database_, "update handoff_task set held = 1 where seq = ?", seq);
+    GroupRow& group = rows_.group(id);
+    --group.open;
     group.is_changed = true;
   }
 }

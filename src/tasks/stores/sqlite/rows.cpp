@@ -40,7 +40,7 @@ QueueRow* Rows::queue(std::string_view name, bool makes) {
 QueueRow& Rows::queue(std::int64_t id) {
   if (const auto known = queues_.find(id); known != queues_.end()) return known->second;
   Query query(database_, "select * from handoff_queue where id = ?", id);
-  query.next();
+  if (!query.next()) throw_damaged(database_.raw(), "a task is of a queue that is not there");
   return keep(query);
 }
 
@@ -72,7 +72,7 @@ GroupRow& Rows::group(std::int64_t id) {
   Query query(database_,
               "select id, name, tasks, running, open, last_turn from handoff_group where id = ?",
               id);
-  query.next();
+  if (!query.next()) throw_damaged(database_.raw(), "a task is of a group that is not there");
   return keep_group(query);
 }
 

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "handoff/tasks/cron.hpp"
@@ -17,6 +19,8 @@ constexpr Millis grace = std::chrono::minutes(1);  // Later than that it was mis
 constexpr Millis after_trouble = std::chrono::minutes(1);
 constexpr Millis after_full = std::chrono::seconds(5);
 constexpr std::size_t most_missed = 1000;
+// A clock that goes back by less makes nothing come twice. If by more, what it was told before was wrong.
+constexpr Millis far_back = std::chrono::hours(24);
 
 #define SCHEDULE_COLUMNS                                                                \
   "select name, cron, timezone, missed, task, is_paused, next_at, last_at, last_task, " \
@@ -44,20 +48,33 @@ std::vector<Time> between(Time first, Time last, const Cron& cron, Time anchor) 
   return times;
 }
 
-// Which occurrences make a task now. Years may have passed: so they are looked for from the end.
-std::vector<Time> missed_until(Time now, Time first, const Cron& cron, Time anchor, Missed missed) {
+// The last of them, so many at most. Years may have passed: so they are looked for from the end.
+std::vector<Time> latest(std::size_t most, Time first, Time last, const Cron& cron, Time anchor) {
   using namespace std::chrono_literals;
-  const std::size_t wanted = missed == Missed::all ? most_missed : 1;
   std::vector<Time> times;
-  for (const Millis back : {Millis(grace), Millis(1h), Millis(24h), Millis(31 * 24h)}) {
-    const auto from = now - back > first ? cron.next(now - back, anchor) : first;
-    times = from ? between(*from, now, cron, anchor) : std::vector<Time>();
-    if (missed == Missed::skip || from == first || times.size() >= wanted) break;
+  bool has_begun_at_first = false;
+  for (const Millis back : {Millis(1h), Millis(24h), Millis(31 * 24h)}) {
+    has_begun_at_first = last - back <= first;
+    const auto from = has_begun_at_first ? first : cron.next(last - back, anchor);
+    times = from ? between(*from, last, cron, anchor) : std::vector<Time>();
+    if (has_begun_at_first || times.size() >= most) break;
   }
-  if (missed != Missed::skip && times.size() < wanted) times = between(first, now, cron, anchor);
-  if (missed != Missed::skip && times.size() > wanted) {
-    times.erase(times.begin(), times.end() - static_cast<std::ptrdiff_t>(wanted));
+  if (!has_begun_at_first && times.size() < most) times = between(first, last, cron, anchor);
+  if (times.size() > most) {
+    times.erase(times.begin(), times.end() - static_cast<std::ptrdiff_t>(most));
   }
+  return times;
+}
+
+// Which occurrences make a task now: of those that were missed as many as is wanted, and all that are hardly late.
+std::vector<Time> due_until(Time now, Time first, const Cron& cron, Time anchor, Missed missed) {
+  const Time last_missed = now - grace;
+  std::vector<Time> times;
+  if (missed != Missed::skip && first <= last_missed) {
+    times = latest(missed == Missed::all ? most_missed : 1, first, last_missed, cron, anchor);
+  }
+  const auto from = first > last_missed ? first : cron.next(last_missed, anchor);
+  if (from) std::ranges::copy(between(*from, now, cron, anchor), std::back_inserter(times));
   return times;
 }
 
@@ -78,18 +95,21 @@ std::expected<ScheduleLook, TaskError> SqliteTransaction::put_schedule(const Sch
     execute(database_, "update handoff_schedule set missed = ?, task = ? where name = ?",
             static_cast<int>(schedule.missed), std::string_view(task),
             std::string_view(schedule.name));
+    correct_schedules();
     return this->schedule(schedule.name).value();
   }
   const auto next = cron->next(now_, now_);
   if (next) note_due(*next - now_);
-  execute(database_,
-          "insert into handoff_schedule(name, cron, timezone, missed, task, anchor, next_at) "
-          "values(?, ?, ?, ?, ?, ?, ?) on conflict(name) do update set cron = excluded.cron, "
-          "timezone = excluded.timezone, missed = excluded.missed, task = excluded.task, "
-          "anchor = excluded.anchor, next_at = excluded.next_at",
-          std::string_view(schedule.name), std::string_view(schedule.cron),
-          std::string_view(schedule.timezone), static_cast<int>(schedule.missed),
-          std::string_view(task), now_, next);
+  execute(
+      database_,
+      "insert into handoff_schedule(name, cron, timezone, missed, task, anchor, next_at, set_at) "
+      "values(?, ?, ?, ?, ?, ?, ?, ?) on conflict(name) do update set cron = excluded.cron, "
+      "timezone = excluded.timezone, missed = excluded.missed, task = excluded.task, "
+      "anchor = excluded.anchor, next_at = excluded.next_at, set_at = excluded.set_at, "
+      "not_before = 0",
+      std::string_view(schedule.name), std::string_view(schedule.cron),
+      std::string_view(schedule.timezone), static_cast<int>(schedule.missed),
+      std::string_view(task), now_, next, now_);
   return this->schedule(schedule.name).value();
 }
 
@@ -122,7 +142,35 @@ bool SqliteTransaction::pause_schedule(std::string_view name, bool is_paused) {
 
 // -- When they are due ----------------------------------------------------------------------------
 
+bool SqliteTransaction::has_wrong_schedules() {
+  Query query(database_, "select 1 from handoff_schedule where set_at > ? limit 1",
+              now_ + far_back);
+  return query.next();
+}
+
+// The clock was far ahead when these found out when they are due next.
+void SqliteTransaction::correct_schedules() {
+  std::vector<std::pair<std::string, Time>> wrong;  // Their names and anchors.
+  {
+    Query query(database_, "select name, anchor from handoff_schedule where set_at > ?",
+                now_ + far_back);
+    while (query.next()) wrong.emplace_back(query.text(0), std::min(query.time(1), now_));
+  }
+  for (const auto& [name, anchor] : wrong) {
+    const Schedule schedule = this->schedule(name).value().schedule;
+    // If its time zone cannot be read, it is due now, and that is said then.
+    const auto cron = Cron::parse(schedule.cron, schedule.timezone);
+    const auto next = cron ? cron->next(now_, anchor) : now_;
+    if (next) note_due(*next - now_);
+    execute(database_,
+            "update handoff_schedule set next_at = ?, set_at = ?, not_before = 0, anchor = ? where "
+            "name = ?",
+            next, now_, anchor, std::string_view(name));
+  }
+}
+
 Chore SqliteTransaction::fire(int most) {
+  correct_schedules();
   std::vector<std::string> due;
   {
     Query query(database_,
@@ -146,12 +194,14 @@ void SqliteTransaction::fire_one(const std::string& name) {
   }
   const auto cron = Cron::parse(look.schedule.cron, look.schedule.timezone);
   if (!cron) {  // The time zones of the system may have been removed, and may come back.
-    execute(database_, "update handoff_schedule set next_at = ?, last_error = ? where name = ?",
-            now_ + after_trouble, std::string_view(cron.error().message), std::string_view(name));
+    execute(database_,
+            "update handoff_schedule set not_before = ?, set_at = ?, last_error = ? where name = ?",
+            now_ + after_trouble, now_, std::string_view(cron.error().message),
+            std::string_view(name));
     note_due(after_trouble);
     return;
   }
-  auto occurrences = missed_until(now_, *look.next_at, *cron, anchor, look.schedule.missed);
+  const auto occurrences = due_until(now_, *look.next_at, *cron, anchor, look.schedule.missed);
   std::optional<Time> next = cron->next(now_, anchor);
   std::optional<Time> not_before;
   for (const Time at : occurrences) {
@@ -173,10 +223,10 @@ void SqliteTransaction::fire_one(const std::string& name) {
   }
   if (next) note_due(std::max(not_before.value_or(*next) - now_, Millis(0)));
   execute(database_,
-          "update handoff_schedule set next_at = ?, not_before = ?, last_at = ?, last_task = ?, "
-          "last_error = ? where name = ?",
-          next, not_before.value_or(Time()), look.last_at, look.last_task, if_any(look.last_error),
-          std::string_view(name));
+          "update handoff_schedule set next_at = ?, not_before = ?, set_at = ?, last_at = ?, "
+          "last_task = ?, last_error = ? where name = ?",
+          next, not_before.value_or(Time()), now_, look.last_at, look.last_task,
+          if_any(look.last_error), std::string_view(name));
 }
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite

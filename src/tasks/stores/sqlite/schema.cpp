@@ -63,7 +63,7 @@ create table handoff_task(
   unique_key text,
   unique_for integer,
   waits_on integer not null default 0,       -- So many that are not done.
-  kept integer not null default 0,           -- For so many that are not finished: not pruned before.
+  kept integer not null default 0,           -- For so many that may still want its result: not pruned before.
   workflow integer,
   step text,                                 -- Its name there.
   flags integer not null default 0,
@@ -78,6 +78,7 @@ create table handoff_task(
 create unique index handoff_task_id on handoff_task(id);
 create index handoff_task_ready on handoff_task(queue, priority desc, turn) where state = 2 and held = 0;
 create index handoff_task_held on handoff_task(grp, priority desc, turn) where held = 1;
+create index handoff_task_waiting on handoff_task(queue) where state = 1;
 create index handoff_task_due on handoff_task(at) where state = 0;
 create index handoff_task_running on handoff_task(lease_until) where state = 3;
 create index handoff_task_finished on handoff_task(queue, state, kept, finished_at) where state >= 4;
@@ -109,10 +110,12 @@ create table handoff_group(
 create table handoff_unique(
   queue integer not null,
   key text not null,
-  task integer not null,
-  until integer,                             -- Null while the task is not finished.
+  task blob not null,                        -- Its id: the task itself may be forgotten before.
+  state integer,                             -- In which it has finished,
+  until integer,                             -- and how long the key is kept after that. Null while it has not.
   primary key (queue, key)
 ) strict, without rowid;
+create index handoff_unique_until on handoff_unique(until) where until is not null;
 
 create table handoff_dependency(
   before integer not null,
@@ -130,7 +133,8 @@ create table handoff_workflow(
   tasks integer not null,                    -- That are there: it is forgotten with the last.
   unfinished integer not null,
   dead integer not null default 0,
-  cancelled integer not null default 0
+  cancelled integer not null default 0,
+  lost integer not null default 0            -- Dead or cancelled tasks that are there.
 ) strict;
 
 create table handoff_schedule(
@@ -143,6 +147,7 @@ create table handoff_schedule(
   anchor integer not null,                   -- When it was made.
   next_at integer,
   not_before integer not null default 0,     -- When it is tried again, if its queue was full.
+  set_at integer not null default 0,         -- What the clock said when these were set.
   last_at integer,                           -- When an occurrence was last due,
   last_task blob,                            -- and the task it made,
   last_error text                            -- or why it made none.

@@ -85,8 +85,8 @@ SqliteStore::SqliteStore(SqliteOptions options)
     }));
   }
   if (!options_.path.empty()) {
-    checkpoints_ =
-        std::make_unique<Checkpoints>(writer_, writing_, options_.path, options_.checkpoints);
+    checkpoints_ = std::make_unique<Checkpoints>(writer_, writing_, options_.path,
+                                                 options_.checkpoints, options_.database);
   }
 }
 
@@ -244,10 +244,25 @@ std::expected<Enqueued, TaskError> insert_in(sqlite3* connection, const NewTask&
   Database database(connection);
   SettingsCache settings;
   SqliteTransaction transaction(database, settings, clock, nullptr);
-  auto inserted = transaction.insert(std::span(&task, 1));
-  if (!inserted) return std::unexpected(std::move(inserted.error()));
-  transaction.flush();
-  return inserted->front();
+  // The user may go on and commit after a failure: no part of the task may be left then.
+  const auto undo = [&] {
+    sqlite3_exec(connection, "rollback to handoff_insert; release handoff_insert", nullptr, nullptr,
+                 nullptr);
+  };
+  execute(database, "savepoint handoff_insert");
+  try {
+    auto inserted = transaction.insert(std::span(&task, 1));
+    if (!inserted) {
+      undo();
+      return std::unexpected(std::move(inserted.error()));
+    }
+    transaction.flush();
+    execute(database, "release handoff_insert");
+    return inserted->front();
+  } catch (...) {
+    undo();
+    throw;
+  }
 }
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite

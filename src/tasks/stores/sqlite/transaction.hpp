@@ -44,6 +44,7 @@ inline constexpr std::int64_t has_dependencies = 2;
 inline constexpr std::int64_t has_large_payload = 4;
 inline constexpr std::int64_t in_workflow = 8;
 inline constexpr std::int64_t was_abandoned = 16;  // Cancelled, since one before it was not done.
+inline constexpr std::int64_t kept_for_workflow = 32;  // One of `kept`.
 
 // Payloads above that are in a table of their own.
 inline constexpr std::size_t most_inline = 2048;
@@ -87,6 +88,7 @@ class SqliteTransaction final : public Transaction {
   void flush() { rows_.flush(); }
 
   std::expected<std::vector<Enqueued>, TaskError> insert(std::span<const NewTask> tasks) override;
+  std::size_t without_room() const override { return without_room_; }
   ClaimResult claim(const ClaimRequest& request) override;
   std::vector<Recorded> finish(std::span<const Outcome> outcomes) override;
   std::vector<Recorded> extend(std::span<const Extension> extensions) override;
@@ -149,6 +151,7 @@ class SqliteTransaction final : public Transaction {
   // -- change.cpp --------------------------------------------------------------------------------
   std::optional<TaskRow> row_of(const TaskId& id);
   std::optional<TaskRow> row_of(std::int64_t seq);
+  TaskRow known_row(std::int64_t seq);  // One that must be there.
   std::vector<TaskRow> rows_for(std::span<const Outcome> outcomes);
   void note_due(Millis in);
   void note_state(const TaskRow& row, QueueRow& queue);
@@ -161,6 +164,9 @@ class SqliteTransaction final : public Transaction {
   void admit_held(std::int64_t group, QueueRow& queue);
   void end(TaskRow& row, TaskState to, std::string_view reason);
   void after_end(TaskRow& row);
+  bool is_key_taken(const TaskRow& row);
+  void take_key(const TaskRow& row);
+  void leave_key(const TaskRow& row);
   void forget(const TaskRow& row);
   void reclaim_row(TaskRow& row);
 
@@ -182,22 +188,28 @@ class SqliteTransaction final : public Transaction {
   std::string name_in_workflow(const TaskRow& row);
   void count_in_workflow(const TaskRow& row, TaskState state, int ended);
   void leave_workflow(const TaskRow& row);
+  void let_go_of_steps(std::int64_t workflow, bool of_all);
   WorkflowLook read_workflow(const Query& query);
   StartedWorkflow started_already(std::int64_t seq, const WorkflowId& id);
   std::vector<TaskId> tasks_of_workflow(const WorkflowId& id, bool finished);
 
   // -- schedules.cpp -----------------------------------------------------------------------------
   void fire_one(const std::string& name);
+  bool has_wrong_schedules();
+  void correct_schedules();
 
   // -- claim.cpp ---------------------------------------------------------------------------------
   double tokens_of(const QueueRow& queue) const;
-  int allowed(QueueRow& queue, int wanted, std::optional<Millis>& again_in);
+  void set_tokens(QueueRow& queue, double tokens) const;
+  int allowed(QueueRow& queue, int wanted, std::optional<Millis>& again_in) const;
+  std::vector<std::int64_t> levels_of(const QueueRow& queue);
   std::vector<std::int64_t> aged(const QueueRow& queue, int most);
   Candidate read_candidate(const Query& query, const QueueRow& queue, const ClaimRequest& request,
                            std::int64_t token);
-  void claim_next(QueueRow& queue, const ClaimRequest& request, int most,
+  // Both say whether they met some that were not started in time.
+  bool claim_next(QueueRow& queue, const ClaimRequest& request, int most,
                   std::vector<Claimed>& claimed);
-  void claim_rows(QueueRow& queue, const ClaimRequest& request, std::span<const std::int64_t> rows,
+  bool claim_rows(QueueRow& queue, const ClaimRequest& request, std::span<const std::int64_t> rows,
                   std::vector<Claimed>& claimed);
   void take(QueueRow& queue, Candidate& candidate);
 
@@ -214,6 +226,7 @@ class SqliteTransaction final : public Transaction {
 
   Task read_task(const Query& query);
   QueueLook look_of(QueueRow& row);
+  void hold_surplus(QueueRow& queue);
 
   Database& database_;
   Rows rows_;
@@ -222,6 +235,7 @@ class SqliteTransaction final : public Transaction {
   const ProcessLock* const processes_;
   const std::int64_t process_;
   Changes changes_;
+  std::size_t without_room_ = 0;
 };
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite

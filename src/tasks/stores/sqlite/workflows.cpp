@@ -1,6 +1,8 @@
 // Workflows: a row with how many of its steps have not ended, and tasks that know it.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tasks/stores/sqlite/transaction.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
@@ -41,6 +43,12 @@ std::expected<StartedWorkflow, TaskError> SqliteTransaction::start(const NewWork
   }
   auto inserted = insert(tasks);
   if (!inserted) return std::unexpected(std::move(inserted.error()));
+  // prepare() lets no step be like another. If it did, the workflow would wait for ever for a task it does not have.
+  if (std::ranges::any_of(*inserted, &Enqueued::is_duplicate)) {
+    throw Failure({.code = TaskError::Code::internal,
+                   .message = "two steps of a workflow are the same task",
+                   .field = "steps"});
+  }
   const auto count = static_cast<std::int64_t>(tasks.size());
   execute(
       database_,
@@ -50,11 +58,11 @@ std::expected<StartedWorkflow, TaskError> SqliteTransaction::start(const NewWork
   StartedWorkflow started{.id = workflow.id, .tasks = {}};
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const TaskId& task = inserted->at(i).id;
-    execute(
-        database_,
-        "update handoff_task set workflow = ?, step = ?, kept = kept + 1, flags = flags | 8 where "
-        "id = ?",
-        seq, std::string_view(workflow.steps[i].name), task);
+    execute(database_,
+            "update handoff_task set workflow = ?, step = ?, kept = kept + 1, flags = flags | 8 | "
+            "32 where "
+            "id = ?",
+            seq, std::string_view(workflow.steps[i].name), task);
     started.tasks.emplace(workflow.steps[i].name, task);
   }
   return started;
@@ -80,42 +88,69 @@ std::string SqliteTransaction::name_in_workflow(const TaskRow& row) {
 
 // One of its tasks has ended in that state (1), or has not any more (-1).
 void SqliteTransaction::count_in_workflow(const TaskRow& row, TaskState state, int ended) {
+  const int dead = state == TaskState::dead ? ended : 0;
+  const int cancelled = state == TaskState::cancelled ? ended : 0;
   execute(database_,
           "update handoff_workflow set unfinished = unfinished - ?, dead = dead + ?, cancelled = "
-          "cancelled + ? where seq = (select workflow from handoff_task where seq = ?)",
-          ended, state == TaskState::dead ? ended : 0, state == TaskState::cancelled ? ended : 0,
-          row.seq);
+          "cancelled + ?, lost = lost + ? where seq = (select workflow from handoff_task where seq "
+          "= ?)",
+          ended, dead, cancelled, dead + cancelled, row.seq);
   std::int64_t seq = 0;
+  bool has_lost_some = false;
   {
     Query query(
         database_,
-        "select seq, id, unfinished, dead, cancelled, finished_at from handoff_workflow where "
-        "seq = (select workflow from handoff_task where seq = ?)",
+        "select seq, id, unfinished, dead, cancelled, finished_at, lost from handoff_workflow "
+        "where seq = (select workflow from handoff_task where seq = ?)",
         row.seq);
     if (!query.next()) return;
     const bool is_over = query.number(2) == 0;
     if (is_over == !query.is_null(5)) return;
     seq = query.number(0);
+    has_lost_some = query.number(6) > 0;
     if (is_over) {
       changes_.workflows.emplace_back(query.id(1),
                                       state_of(query.number(2), query.number(3), query.number(4)));
     }
   }
-  // Its tasks are kept until it is over, however short their queues keep them.
   execute(database_, "update handoff_workflow set finished_at = ? where seq = ?",
           ended > 0 ? std::optional(now_) : std::nullopt, seq);
-  execute(database_, "update handoff_task set kept = kept - ? where workflow = ?", ended, seq);
+  if (ended > 0) {
+    let_go_of_steps(seq, !has_lost_some);
+  } else {
+    execute(database_,
+            "update handoff_task set kept = kept + 1, flags = flags | 32 where workflow = ? and "
+            "flags & 32 = 0",
+            seq);
+  }
+}
+
+// Its steps are kept until it is over, however short their queues keep them. Those that are done even longer, as long as there are others that
+// are not: these may be retried, and want their inputs.
+void SqliteTransaction::let_go_of_steps(std::int64_t workflow, bool of_all) {
+  execute(database_,
+          "update handoff_task set kept = kept - 1, flags = flags & ~32 where workflow = ? and "
+          "flags & 32 <> 0 and (? or state <> 4)",
+          workflow, int{of_all});
 }
 
 void SqliteTransaction::leave_workflow(const TaskRow& row) {
-  execute(database_,
-          "update handoff_workflow set tasks = tasks - 1 where seq = (select workflow from "
-          "handoff_task where seq = ?)",
-          row.seq);
-  execute(database_,
-          "delete from handoff_workflow where tasks <= 0 and seq = (select workflow from "
-          "handoff_task where seq = ?)",
-          row.seq);
+  std::int64_t seq = 0;
+  {
+    Query query(database_, "select workflow from handoff_task where seq = ?", row.seq);
+    if (query.next()) seq = query.number(0);
+  }
+  const bool was_lost = row.state == TaskState::dead || row.state == TaskState::cancelled;
+  execute(database_, "update handoff_workflow set tasks = tasks - 1, lost = lost - ? where seq = ?",
+          int{was_lost}, seq);
+  if (was_lost) {
+    Query left(database_,
+               "select 1 from handoff_workflow where seq = ? and lost <= 0 and finished_at is not "
+               "null",
+               seq);
+    if (left.next()) let_go_of_steps(seq, true);
+  }
+  execute(database_, "delete from handoff_workflow where tasks <= 0 and seq = ?", seq);
 }
 
 // -- Looking --------------------------------------------------------------------------------------
