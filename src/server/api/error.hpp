@@ -19,9 +19,9 @@ struct ApiError {
   int status = 500;
   std::string code = "internal";
   std::string message;
-  std::string field{};                             // Empty: null.
+  std::string field{};                                // Empty: null.
   std::optional<std::chrono::seconds> retry_after{};  // Whole seconds, at least 1.
-  std::string allow{};                             // Methods, for 405.
+  std::string allow{};                                // Methods, for 405.
 
   static ApiError bad_request(std::string field, std::string message);
   static ApiError not_found(std::string message);

@@ -12,8 +12,7 @@ constexpr tasks::ReadOptions strictly{.unknown_fields = tasks::UnknownFields::re
 constexpr std::size_t most_in_a_batch = 10'000;
 
 ApiError too_many() {
-  return ApiError::bad_request("",
-                               fmt::format("a batch has {} tasks at most", most_in_a_batch));
+  return ApiError::bad_request("", fmt::format("a batch has {} tasks at most", most_in_a_batch));
 }
 
 std::chrono::milliseconds or_none(const std::optional<DurationField>& field) {
