@@ -32,7 +32,16 @@ TasksCore::~TasksCore() {
   clock_.unsubscribe(this);
 }
 
+void TasksCore::observe(Observer observer) {
+  const auto alone = observing_.hold();
+  observer_ = std::move(observer);
+}
+
 void TasksCore::committed(const Changes& changes) {
+  {
+    const auto alone = observing_.hold();
+    if (observer_) observer_(changes);
+  }
   listeners_.tell(changes);
   if (changes.due_in) keeper_->due_in(*changes.due_in);
 }

@@ -32,6 +32,9 @@ class TasksCore {
   const TaskClock& clock() const { return clock_; }
   const Encoding& encoding() const { return encoding_; }
 
+  // Called after each commit of this process, one at a time; it must be short. Nothing, to end that: afterwards nobody calls it.
+  using Observer = std::function<void(const Changes&)>;
+  void observe(Observer observer);
   // What wait() returns, if that is over; nothing while the task is not finished. Throws what the store does.
   std::optional<std::expected<Task, TaskError>> look_at_end(const TaskId& id);
   // Calls those who want to know of tasks that have finished.
@@ -47,6 +50,8 @@ class TasksCore {
   const std::unique_ptr<Store> store_;
   Listeners listeners_;
   Batcher batcher_;
+  Mutex observing_{{.name = "an observer of tasks"}};
+  Observer observer_;  // Guarded by observing_.
   std::unique_ptr<Keeper> keeper_;  // Last: its thread uses all of the above.
 };
 

@@ -16,7 +16,10 @@ void Listeners::add(HungryOne& one, const std::vector<std::string>& queues) {
 
 void Listeners::remove(HungryOne& one) {
   const auto turn = lock_.hold();
-  for (auto& [queue, all] : hungry_) std::erase(all, &one);
+  for (auto each = hungry_.begin(); each != hungry_.end();) {
+    std::erase(each->second, &one);
+    each = each->second.empty() ? hungry_.erase(each) : std::next(each);
+  }
 }
 
 void Listeners::add_wait(const TaskId& task, Waiting& waiting) {
@@ -178,7 +181,9 @@ void Listeners::ring(const std::vector<std::string>& queues) {
   for (const std::string& queue : queues) {
     const auto found = hungry_.find(queue);
     if (found == hungry_.end()) continue;
-    for (HungryOne* const each : found->second) static_cast<void>(each->ring());
+    for (HungryOne* const each : found->second) {
+      if (each->ring()) break;  // One was rung, and one it shall be.
+    }
   }
 }
 

@@ -41,6 +41,7 @@ struct ClaimRequest {
   int most = 1;
   Millis lease_for{};  // 0: as the queue says.
   std::string worker;
+  bool is_for_others = false;  // Whoever does the work may outlive this process: only the lease says when it is lost.
 };
 
 struct Claimed {
@@ -102,7 +103,17 @@ struct TaskLines {
 struct StateChange {
   TaskId id;
   TaskState state;
-  std::uint32_t queue;  // Which of Changes::queues.
+  TaskState from;          // The same if it is new, or has made progress.
+  bool is_new = false;
+  bool is_deferral = false;
+  std::uint32_t queue = 0; // Which of Changes::queues.
+  Millis took{};           // How long it was ready, if it runs now; how long it ran, if it does no more.
+
+  // An attempt has failed, or its worker is gone.
+  bool is_failure() const {
+    return from == TaskState::running &&
+           (state == TaskState::dead || (state == TaskState::scheduled && !is_deferral));
+  }
 };
 
 // What a transaction has done that others wait for. Told once it is committed.
@@ -140,6 +151,15 @@ struct WorkerRow {
   std::string name;
   std::vector<WorkerLook::Queue> queues;
   std::vector<std::string> kinds;
+};
+
+// Who may use a server of this store. Only the hash is kept.
+struct TokenRow {
+  std::string name;
+  std::string role;
+  std::string hash;  // Of the token, in hexadecimal.
+  Time created_at{};
+  std::optional<Time> expires_at{};
 };
 
 struct TaskFilter {
@@ -215,6 +235,11 @@ class Transaction {
   virtual std::int64_t add_worker(const WorkerRow& worker) = 0;
   virtual void remove_worker(std::int64_t worker) = 0;
   virtual std::vector<WorkerLook> workers() = 0;
+
+  // -- Tokens ------------------------------------------------------------------------------------
+  virtual bool add_token(const TokenRow& token) = 0;  // False if the name is taken.
+  virtual bool remove_token(std::string_view name) = 0;
+  virtual std::vector<TokenRow> tokens() = 0;
 
   // -- Looking -----------------------------------------------------------------------------------
   virtual std::optional<Explanation> explain(const TaskId& id) = 0;

@@ -19,6 +19,7 @@
 //   std::map, std::unordered_map, of strings     an object
 //   a struct with BOOST_DESCRIBE_STRUCT          an object of its public members, those of its bases included
 //   Json                                         whatever there is
+//   a member or an enumerator like `for_`        its name without the line below: "for" is a word of the language
 //   anything else                                as a specialisation of JsonCodec writes it
 //
 // Versions. Tasks outlive programs, so that a struct meets payloads of its older and newer selves:

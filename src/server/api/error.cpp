@@ -11,9 +11,9 @@ int status_of(tasks::TaskError::Code code) {
   switch (code) {
     case full:
     case closed:
-    case unavailable: return 503;
     case timed_out:
-    case stopped: return 504;
+    case stopped:
+    case unavailable: return 503;
     case bad_request: return 400;
     case not_found: return 404;
     case conflict:
@@ -23,6 +23,13 @@ int status_of(tasks::TaskError::Code code) {
     case internal: break;
   }
   return 500;
+}
+
+// The API has fewer.
+std::string_view code_of(tasks::TaskError::Code code) {
+  using enum tasks::TaskError::Code;
+  if (code == closed || code == timed_out || code == stopped) return to_string(unavailable);
+  return to_string(code);
 }
 
 // What can be trusted to hold is written without asking.
@@ -55,7 +62,7 @@ ApiError ApiError::not_found(std::string message) {
 
 ApiError ApiError::from(const tasks::TaskError& error) {
   ApiError api{.status = status_of(error.code),
-               .code = std::string(to_string(error.code)),
+               .code = std::string(code_of(error.code)),
                .message = error.message,
                .field = error.field};
   if (api.status == 503) api.retry_after = std::chrono::seconds(1);

@@ -4,11 +4,12 @@
 
 #include <utility>
 
+#include "server/api/call.hpp"
+
 namespace handoff::server {
 
 namespace {
 
-constexpr tasks::ReadOptions strictly{.unknown_fields = tasks::UnknownFields::refuse};
 constexpr std::size_t most_in_a_batch = 10'000;
 
 ApiError too_many() {
@@ -22,6 +23,9 @@ std::chrono::milliseconds or_none(const std::optional<DurationField>& field) {
 }  // namespace
 
 tasks::NewTask to_task(TaskBody body, std::string_view trace) {
+  if (body.notify) {
+    throw ApiFailure(ApiError::bad_request("notify", "notify is not supported yet"));
+  }
   tasks::NewTask task;
   task.queue = std::move(body.queue);
   task.kind = std::move(body.kind);

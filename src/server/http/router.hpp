@@ -25,11 +25,19 @@ struct Call {
 
 using Handler = std::function<Lazy<Response>(Call)>;
 
+// Whether the answer takes its time by design.
+enum class Waits : std::uint8_t {
+  never,
+  if_asked,  // By ?wait=.
+  always,    // A long poll, a stream.
+};
+
 struct Route {
   Method method = Method::get;
   std::string pattern;
   Role role = Role::admin;  // Who may do it at least.
   std::string summary;
+  Waits waits = Waits::never;
   Handler handler;
 };
 

@@ -121,10 +121,15 @@ template <typename T>
 using MembersOf = boost::describe::describe_members<T, boost::describe::mod_public |
                                                            boost::describe::mod_inherited>;
 
+// Words of the language are written with a line below: `for_` is "for".
+constexpr std::string_view json_name(std::string_view name) {
+  return name.ends_with('_') ? name.substr(0, name.size() - 1) : name;
+}
+
 // The names of a description's entries.
 template <typename... Entries>
 constexpr auto names_in(boost::mp11::mp_list<Entries...>) {
-  return std::array<std::string_view, sizeof...(Entries)>{Entries::name...};
+  return std::array<std::string_view, sizeof...(Entries)>{json_name(Entries::name)...};
 }
 template <typename List>
 constexpr auto names_of() {
@@ -166,7 +171,7 @@ template <typename T>
 Written write_struct(JsonWriter& writer, const T& value) {
   auto written = writer.begin_object();
   boost::mp11::mp_for_each<MembersOf<T>>([&](auto member) {
-    if (written) written = write_member(writer, member.name, value.*member.pointer);
+    if (written) written = write_member(writer, json_name(member.name), value.*member.pointer);
   });
   if (written) writer.end_object();
   return written;
@@ -201,7 +206,7 @@ template <typename T>
 Written write_enum(JsonWriter& writer, T value) {
   std::optional<std::string_view> name;
   boost::mp11::mp_for_each<boost::describe::describe_enumerators<T>>([&](auto entry) {
-    if (entry.value == value && !name) name = entry.name;
+    if (entry.value == value && !name) name = json_name(entry.name);
   });
   if (!name) return nameless_enum(static_cast<std::int64_t>(value));
   return writer.string(*name);
@@ -273,7 +278,7 @@ std::expected<T, JsonError> read_struct(JsonView view, const ReadOptions& option
   T value{};
   std::expected<void, JsonError> read;
   boost::mp11::mp_for_each<MembersOf<T>>([&](auto member) {
-    if (read) read = read_member<T>(view, member.name, value.*member.pointer, options);
+    if (read) read = read_member<T>(view, json_name(member.name), value.*member.pointer, options);
   });
   if (read && options.unknown_fields == UnknownFields::refuse) {
     static constexpr auto names = names_of<MembersOf<T>>();
@@ -316,7 +321,7 @@ std::expected<T, JsonError> read_enum(JsonView view) {
   if (!index) return Failed(index.error());
   T value{};
   boost::mp11::mp_for_each<Entries>([&](auto entry) {
-    if (entry.name == names[*index]) value = entry.value;
+    if (json_name(entry.name) == names[*index]) value = entry.value;
   });
   return value;
 }

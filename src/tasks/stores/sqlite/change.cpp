@@ -25,14 +25,14 @@ TaskRow read_row(const Query& query) {
           .max_attempts = static_cast<int>(query.number(10)),
           .crashes = static_cast<int>(query.number(11)),
           .lease = query.number(12),
-          .process = query.number(13),
+          .since = query.time(13),
           .has_unique_key = query.number(14) != 0,
           .unique_for = Millis(query.number(15))};
 }
 
 #define ROW_COLUMNS                                                                              \
   "select seq, id, queue, state, held, turn, grp, size, flags, attempt, max_attempts, crashes, " \
-  "lease, process, unique_key is not null, unique_for from handoff_task "
+  "lease, coalesce(started_at, at), unique_key is not null, unique_for from handoff_task "
 
 }  // namespace
 
@@ -71,12 +71,15 @@ void SqliteTransaction::note_due(Millis in) {
   changes_.due_in = changes_.due_in ? std::min(*changes_.due_in, in) : in;
 }
 
-void SqliteTransaction::note_state(const TaskRow& row, QueueRow& queue) {
+StateChange& SqliteTransaction::note_state(const TaskRow& row, QueueRow& queue) {
   if (!queue.number_in_changes) {
     queue.number_in_changes = static_cast<std::uint32_t>(changes_.queues.size());
     changes_.queues.push_back(queue.name);
   }
-  changes_.states.push_back({.id = row.id, .state = row.state, .queue = *queue.number_in_changes});
+  return changes_.states.emplace_back(StateChange{.id = row.id,
+                                                  .state = row.state,
+                                                  .from = row.state,
+                                                  .queue = *queue.number_in_changes});
 }
 
 // A new one.
@@ -90,7 +93,7 @@ void SqliteTransaction::count_in(const TaskRow& row) {
     group.is_changed = true;
     ++group.tasks;
   }
-  note_state(row, queue);
+  note_state(row, queue).is_new = true;
 }
 
 void SqliteTransaction::change(TaskRow& row, TaskState to) {
@@ -112,7 +115,9 @@ void SqliteTransaction::change(TaskRow& row, TaskState to) {
   // Who had to wait for the limit of the queue may go on.
   const bool frees_one = running < 0 && queue.settings->concurrency > 0;
   if (frees_one && queue.count(TaskState::ready) > 0) ++changes_.ready[queue.name];
-  note_state(row, queue);
+  StateChange& noted = note_state(row, queue);
+  noted.from = from;
+  if (running != 0) noted.took = std::max(now_ - row.since, Millis(0));
 }
 
 void SqliteTransaction::give_turn(TaskRow& row) {

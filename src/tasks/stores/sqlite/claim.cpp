@@ -114,7 +114,7 @@ ClaimResult SqliteTransaction::claim(const ClaimRequest& request) {
 namespace {
 #define CANDIDATE                                                                                \
   "select seq, id, kind, payload, attempt, max_attempts, crashes, timeout, trace, flags, turn, " \
-  "grp, size, expires_at, unique_key is not null, unique_for from handoff_task "
+  "grp, size, expires_at, unique_key is not null, unique_for, at from handoff_task "
 #define NEXT_READY "where queue = ? and state = 2 and held = 0 order by priority desc, turn limit ?"
 #define CLAIM                                                                             \
   "update handoff_task set state = 3, attempt = attempt + 1, started_at = ?, lease = ?, " \
@@ -137,6 +137,7 @@ Candidate SqliteTransaction::read_candidate(const Query& query, const QueueRow& 
                     .group = query.number(11),
                     .size = query.number(12),
                     .flags = query.number(9),
+                    .since = query.time(16),
                     .has_unique_key = query.number(14) != 0,
                     .unique_for = Millis(query.number(15))};
   return {.row = row,
@@ -175,7 +176,7 @@ bool SqliteTransaction::claim_next(QueueRow& queue, const ClaimRequest& request,
   const Millis lease_for = candidates.front().claimed.lease_for;
   const auto changed =
       execute(database_, CLAIM "where seq in (select seq from handoff_task " NEXT_READY ")", now_,
-              token, since_boot_ + lease_for, process_, if_any(request.worker), queue.id, most);
+              token, since_boot_ + lease_for, owner(request), if_any(request.worker), queue.id, most);
   HANDOFF_ASSERT(changed == std::ssize(candidates));
   for (Candidate& each : candidates) {
     take(queue, each);
@@ -201,7 +202,7 @@ bool SqliteTransaction::claim_rows(QueueRow& queue, const ClaimRequest& request,
       continue;
     }
     execute(database_, CLAIM "where seq = ?", now_, candidate.claimed.lease.token,
-            since_boot_ + candidate.claimed.lease_for, process_, if_any(request.worker), seq);
+            since_boot_ + candidate.claimed.lease_for, owner(request), if_any(request.worker), seq);
     take(queue, candidate);
     claimed.push_back(std::move(candidate.claimed));
   }

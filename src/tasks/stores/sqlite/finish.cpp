@@ -91,6 +91,7 @@ Recorded SqliteTransaction::finish_one(const Outcome& outcome) {
     case Outcome::Kind::failed_for_good: fail(*row, outcome); break;
     case Outcome::Kind::deferred:
       change(*row, TaskState::scheduled);
+      changes_.states.back().is_deferral = true;
       note_due(outcome.later.value_or(Millis(0)));
       execute(database_,
               "update handoff_task set state = 0, at = ?, attempt = attempt - 1, lease_until = "

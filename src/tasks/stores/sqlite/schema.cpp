@@ -162,6 +162,14 @@ create table handoff_log(
   primary key (task, number)
 ) strict, without rowid;
 
+create table handoff_token(
+  name text primary key,
+  role text not null,
+  hash text not null unique,
+  created_at integer not null,
+  expires_at integer
+) strict, without rowid;
+
 create table handoff_worker(
   id integer primary key autoincrement,
   process integer not null,

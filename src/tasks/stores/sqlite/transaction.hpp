@@ -33,7 +33,7 @@ struct TaskRow {
   int max_attempts = 0;
   int crashes = 0;
   std::int64_t lease = 0;
-  std::int64_t process = 0;
+  Time since{};  // When it became ready, or began to run.
   bool has_unique_key = false;
   Millis unique_for{};
 };
@@ -117,6 +117,10 @@ class SqliteTransaction final : public Transaction {
   void pause(std::string_view queue, bool is_paused) override;
   Chore purge(std::string_view queue, TaskState state, int most) override;
 
+  bool add_token(const TokenRow& token) override;
+  bool remove_token(std::string_view name) override;
+  std::vector<TokenRow> tokens() override;
+
   std::int64_t add_worker(const WorkerRow& worker) override;
   void remove_worker(std::int64_t worker) override;
   std::vector<WorkerLook> workers() override;
@@ -154,7 +158,7 @@ class SqliteTransaction final : public Transaction {
   TaskRow known_row(std::int64_t seq);  // One that must be there.
   std::vector<TaskRow> rows_for(std::span<const Outcome> outcomes);
   void note_due(Millis in);
-  void note_state(const TaskRow& row, QueueRow& queue);
+  StateChange& note_state(const TaskRow& row, QueueRow& queue);
   void count_in(const TaskRow& row);
   // Moves the numbers from the state it is in to another, and tells who waits. The row itself is the caller's to write.
   void change(TaskRow& row, TaskState to);
@@ -233,6 +237,10 @@ class SqliteTransaction final : public Transaction {
   const Time now_;
   const Millis since_boot_;
   const ProcessLock* const processes_;
+  std::optional<std::int64_t> owner(const ClaimRequest& request) const {
+    return request.is_for_others ? std::nullopt : std::optional(process_);
+  }
+
   const std::int64_t process_;
   Changes changes_;
   std::size_t without_room_ = 0;

@@ -1,0 +1,109 @@
+#include "server/api/call.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "handoff/tasks/duration.hpp"
+#include "handoff/tasks/limits.hpp"
+#include "tasks/nearest.hpp"
+
+namespace handoff::server {
+
+namespace {
+
+[[noreturn]] void refuse(std::string_view field, std::string_view rest) {
+  throw ApiFailure(
+      ApiError::bad_request(std::string(field), fmt::format("{} {}", field, rest)));
+}
+
+void check_known(const Pairs& pairs, std::span<const std::string_view> known) {
+  std::vector<std::string_view> seen;
+  for (const auto& [name, value] : pairs) {
+    if (std::ranges::find(known, name) == known.end()) {
+      throw ApiFailure(ApiError::bad_request(
+          name, fmt::format("unknown parameter \"{}\"{}", name, tasks::did_you_mean(name, known))));
+    }
+    if (std::ranges::find(seen, name) != seen.end()) refuse(name, "is there twice");
+    seen.push_back(name);
+  }
+}
+
+bool is_json(std::string_view type) {
+  type = type.substr(0, type.find(';'));
+  while (!type.empty() && type.back() == ' ') type.remove_suffix(1);
+  const auto same = [](char a, char b) { return (a | 0x20) == (b | 0x20); };
+  return type.empty() || std::ranges::equal(type, std::string_view("application/json"), same);
+}
+
+}  // namespace
+
+tasks::TaskId id_of(const Call& call, std::string_view what) {
+  const auto id = tasks::TaskId::parse(call.parameters.front());
+  if (!id) refuse(what, id.error());
+  return *id;
+}
+
+const std::string& queue_of(const Call& call) {
+  must(tasks::check_queue(call.parameters.front()));
+  return call.parameters.front();
+}
+
+void must_be_json(const Request& request) {
+  if (is_json(request.content_type)) return;
+  throw ApiFailure(
+      {.status = 415,
+       .code = "unsupported_media_type",
+       .message = fmt::format("send JSON with `Content-Type: application/json` (curl: -H "
+                              "'Content-Type: application/json'), got \"{}\"",
+                              request.content_type)});
+}
+
+Query::Query(const Call& call, std::initializer_list<std::string_view> known)
+    : pairs_(call.request.query) {
+  check_known(pairs_, {known.begin(), known.size()});
+}
+
+std::string Query::text(std::string_view name) const {
+  const auto found = std::ranges::find(pairs_, name, &Pairs::value_type::first);
+  return found == pairs_.end() ? std::string() : found->second;
+}
+
+std::optional<std::chrono::milliseconds> Query::duration(std::string_view name) const {
+  const std::string given = text(name);
+  if (given.empty()) return std::nullopt;
+  const auto parsed = tasks::parse_duration(given);
+  if (!parsed) refuse(name, parsed.error());
+  return *parsed;
+}
+
+int Query::number(std::string_view name, int otherwise, int least, int most) const {
+  const std::string given = text(name);
+  if (given.empty()) return otherwise;
+  int number = 0;
+  const char* const end = given.data() + given.size();
+  const auto read = std::from_chars(given.data(), end, number);
+  if (read.ptr != end || read.ec != std::errc() || number < least || number > most) {
+    refuse(name, fmt::format("must be a whole number from {} to {}, got \"{}\"", least, most, given));
+  }
+  return number;
+}
+
+std::optional<tasks::TaskState> Query::state(std::string_view name) const {
+  const std::string given = text(name);
+  if (given.empty()) return std::nullopt;
+  return state_of(given, name);
+}
+
+tasks::TaskState state_of(std::string_view text, std::string_view field) {
+  const auto state = tasks::parse_state(text);
+  if (!state) {
+    refuse(field, fmt::format("must be scheduled, waiting, ready, running, done, dead or "
+                              "cancelled, got \"{}\"",
+                              text));
+  }
+  return *state;
+}
+
+}  // namespace handoff::server

@@ -1,0 +1,265 @@
+// POST /v1/claim: tasks for workers elsewhere. A claim that finds nothing waits, and is rung when there is something for it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "server/api/context.hpp"
+#include "server/api/duration_field.hpp"
+#include "server/api/lease_text.hpp"
+#include "server/api/task_json.hpp"
+#include "tasks/async_call.hpp"
+
+namespace handoff::server {
+
+namespace {
+
+using tasks::Millis;
+
+constexpr int most_at_once = 1000;
+constexpr std::size_t most_queues = 100;
+constexpr std::size_t largest_answer = 16 << 20;  // Of payloads; the first task goes in any case.
+constexpr auto longest_wait = std::chrono::minutes(5);
+
+struct ClaimBody {
+  std::vector<std::string> queues;
+  int max = 1;
+  std::optional<DurationField> wait;
+  std::optional<DurationField> lease_for;
+  std::string worker;
+
+  static constexpr auto optional_fields = std::to_array<std::string_view>({"max", "worker"});
+};
+BOOST_DESCRIBE_STRUCT(ClaimBody, (), (queues, max, wait, lease_for, worker))
+
+struct ClaimedJson {
+  tasks::TaskId id;
+  std::string queue;
+  std::string kind;
+  tasks::Json payload;
+  int attempt = 1;
+  int max_attempts = 1;
+  std::string lease;
+  tasks::Time lease_until;
+  std::optional<DurationField> timeout;
+  std::optional<std::string> group;
+  std::optional<std::string> trace;
+  std::optional<std::map<std::string, tasks::Json>> inputs;
+};
+BOOST_DESCRIBE_STRUCT(ClaimedJson, (),
+                      (id, queue, kind, payload, attempt, max_attempts, lease, lease_until, timeout,
+                       group, trace, inputs))
+
+struct ClaimAnswer {
+  std::vector<ClaimedJson> tasks;
+};
+BOOST_DESCRIBE_STRUCT(ClaimAnswer, (), (tasks))
+
+struct Taken {
+  tasks::Claimed task;
+  std::vector<tasks::StepResult> inputs;
+};
+
+struct Round {
+  std::vector<Taken> taken{};
+  std::optional<Millis> again_in{};
+};
+
+ClaimBody read_claim(const Call& call) {
+  auto body = body_of<ClaimBody>(call);
+  must(tasks::check_range(std::ssize(body.queues), 1, most_queues, "queues"));
+  for (std::size_t i = 0; i < body.queues.size(); ++i) {
+    must(tasks::check_queue(body.queues[i], fmt::format("queues[{}]", i)));
+  }
+  must(tasks::check_range(body.max, 1, most_at_once, "max"));
+  if (body.wait) must(tasks::check_range(body.wait->value, Millis(0), longest_wait, "wait"));
+  if (body.lease_for) must(tasks::check_lease(body.lease_for->value));
+  if (!body.worker.empty()) must(tasks::check_worker(body.worker));
+  return body;
+}
+
+// In the order in which the queues are named.
+Round claim(tasks::Transaction& transaction, const ClaimBody& body) {
+  Round round;
+  std::size_t bytes = 0;
+  for (const std::string& queue : body.queues) {
+    const int room = body.max - static_cast<int>(round.taken.size());
+    if (room <= 0 || bytes > largest_answer) break;
+    auto result = transaction.claim({.queue = queue,
+                                     .most = room,
+                                     .lease_for = body.lease_for ? body.lease_for->value : Millis(0),
+                                     .worker = body.worker,
+                                     .is_for_others = true});
+    for (tasks::Claimed& each : result.tasks) {
+      bytes += each.payload.size();
+      std::vector<tasks::StepResult> inputs;
+      if (each.has_inputs) inputs = transaction.inputs_of(each.id);
+      round.taken.push_back({.task = std::move(each), .inputs = std::move(inputs)});
+    }
+    if (result.has_more && result.tasks.empty()) result.again_in = Millis(0);
+    if (result.again_in) {
+      round.again_in = std::min(round.again_in.value_or(*result.again_in), *result.again_in);
+    }
+  }
+  return round;
+}
+
+ClaimedJson to_claimed(const tasks::Encoding& encoding, Taken& taken) {
+  const auto decoded = [&](const std::string& stored) {
+    return stored_json(encoding.decode(stored).value_or(stored));
+  };
+  tasks::Claimed& task = taken.task;
+  ClaimedJson json{.id = task.id,
+                   .queue = std::move(task.queue),
+                   .kind = std::move(task.kind),
+                   .payload = decoded(task.payload),
+                   .attempt = task.attempt,
+                   .max_attempts = task.max_attempts,
+                   .lease = to_text(task.lease),
+                   .lease_until = task.lease_until,
+                   .timeout = {},
+                   .group = {},
+                   .trace = {},
+                   .inputs = {}};
+  if (task.timeout > Millis(0)) json.timeout = DurationField{task.timeout};
+  if (!task.group.empty()) json.group = std::move(task.group);
+  if (!task.trace.empty()) json.trace = std::move(task.trace);
+  if (task.has_inputs) json.inputs.emplace();
+  for (const tasks::StepResult& each : taken.inputs) {
+    json.inputs->emplace(each.step, decoded(each.result));
+  }
+  return json;
+}
+
+// Nobody has got them.
+void give_back(const std::shared_ptr<tasks::TasksCore>& core,
+               std::vector<tasks::Outcome> outcomes) {
+  core->batcher().run_later(
+      [outcomes = std::move(outcomes)](tasks::Transaction& transaction) {
+        transaction.finish(outcomes);
+      },
+      [](const std::exception_ptr&) {});  // Their leases end all the same.
+}
+
+std::vector<tasks::Outcome> released(const std::vector<Taken>& taken) {
+  std::vector<tasks::Outcome> outcomes;
+  for (const Taken& each : taken) {
+    outcomes.push_back({.id = each.task.id,
+                        .lease = each.task.lease,
+                        .kind = tasks::Outcome::Kind::released});
+  }
+  return outcomes;
+}
+
+Response answer(ApiContext& api, Round round) {
+  auto outcomes = released(round.taken);
+  ClaimAnswer json;
+  for (Taken& each : round.taken) json.tasks.push_back(to_claimed(api.core->encoding(), each));
+  auto text = tasks::to_json(json);
+  if (!text) {
+    give_back(api.core, std::move(outcomes));
+    throw std::runtime_error("claimed tasks cannot be written: " + text.error().to_string());
+  }
+  Response response = json_response(200, std::move(*text).text());
+  response.on_lost = [core = api.core, outcomes = std::move(outcomes)] {
+    give_back(core, outcomes);
+  };
+  return response;
+}
+
+// A claim that waits: rung once for each task that it might get, and only while it wants one.
+class WaitingClaim final : public tasks::HungryOne {
+ public:
+  WaitingClaim(ApiContext& api, const ClaimBody& body, const std::stop_token& hurry)
+      : listeners_(api.core->listeners()), queues_(body.queues), hurries_(hurry, [this] {
+          told_.set();
+        }) {
+    listeners_.add(*this, queues_);
+  }
+  WaitingClaim(const WaitingClaim&) = delete;
+  WaitingClaim& operator=(const WaitingClaim&) = delete;
+  ~WaitingClaim() {
+    listeners_.remove(*this);
+    if (was_rung()) listeners_.ring(queues_);  // For something it has not looked at.
+  }
+
+  // Before it looks, so that what comes meanwhile is told.
+  void begin_to_look() {
+    told_.reset();
+    is_hungry_ = true;
+  }
+  Event& told() { return told_; }
+
+  bool ring() override {
+    if (!is_hungry_.exchange(false)) return false;
+    told_.set();
+    return true;
+  }
+  std::vector<tasks::TaskId> in_hand() override { return {}; }
+  void hear_of_cancelled(const tasks::TaskId&) override {}
+
+ private:
+  bool was_rung() const { return !is_hungry_; }
+
+  tasks::Listeners& listeners_;
+  const std::vector<std::string> queues_;
+  Event told_;
+  std::atomic<bool> is_hungry_{true};
+  std::stop_callback<std::function<void()>> hurries_;
+};
+
+Lazy<Round> look(ApiContext& api, const ClaimBody& body) {
+  const auto shared = std::make_shared<const ClaimBody>(body);
+  const auto work = [shared](tasks::Transaction& transaction) {
+    return std::expected<Round, tasks::TaskError>(claim(transaction, *shared));
+  };
+  auto lazy = tasks::async_transact<Round>(api.core, work);
+  auto round = co_await std::move(lazy);
+  co_return must(std::move(round));
+}
+
+Deadline earlier(Deadline one, std::optional<Millis> again_in) {
+  if (!again_in) return one;
+  return std::min(one, within(std::max(*again_in, Millis(1))));
+}
+
+Lazy<Response> claim_and_wait(ApiContext& api, Call call) {
+  const ClaimBody body = read_claim(call);
+  const std::stop_token& hurry = call.request.hurry;
+  const Deadline deadline = within(body.wait ? body.wait->value : Millis(0));
+  const auto presence = api.workers.enter(body.worker, body.queues);
+  auto first = look(api, body);
+  Round round = co_await std::move(first);
+  std::optional<WaitingClaim> waiting;
+  while (round.taken.empty() && now() < deadline && !hurry.stop_requested()) {
+    if (waiting) {
+      const auto told = co_await waiting->told().async_wait(earlier(deadline, round.again_in));
+      static_cast<void>(told);
+      if (hurry.stop_requested()) break;
+    } else {
+      waiting.emplace(api, body, hurry);
+    }
+    waiting->begin_to_look();
+    auto again = look(api, body);
+    round = co_await std::move(again);
+  }
+  if (hurry.stop_requested() && !round.taken.empty()) {
+    give_back(api.core, released(round.taken));
+    round.taken.clear();
+  }
+  if (round.taken.empty()) co_return Response{.status = 204, .content_type = {}};
+  co_return answer(api, std::move(round));
+}
+
+}  // namespace
+
+void add_claim_routes(Router& router, ApiContext& api) {
+  router.add({.method = Method::post,
+              .pattern = "/v1/claim",
+              .role = Role::work,
+              .summary = "Take tasks to work on, and wait for some",
+              .waits = Waits::always,
+              .handler = [&api](Call call) { return claim_and_wait(api, std::move(call)); }});
+}
+
+}  // namespace handoff::server

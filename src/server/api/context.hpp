@@ -1,0 +1,42 @@
+// What all handlers of the API share.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "handoff/pool.hpp"
+#include "handoff/tasks/tasks.hpp"
+#include "server/api/call.hpp"
+#include "server/api/remote_workers.hpp"
+#include "server/events/event_log.hpp"
+#include "server/events/meters.hpp"
+#include "server/http/router.hpp"
+#include "tasks/core.hpp"
+
+namespace handoff::server {
+
+struct ApiContext {
+  tasks::Tasks tasks;
+  std::shared_ptr<tasks::TasksCore> core;  // Of the same store.
+  WorkerPool& pool;                        // For what only looks, and what takes several commits.
+  RemoteWorkers& workers;
+  EventLog& events;
+  Meters& meters;
+  std::size_t payload_limit;
+};
+
+// A handler that may wait for the store, and so runs on the pool. It throws ApiFailure.
+using BlockingHandler = Response (*)(ApiContext& api, const Call& call);
+Handler on_pool(ApiContext& api, BlockingHandler handler);
+
+// Each file of the API adds its own.
+void add_task_routes(Router& router, ApiContext& api);
+void add_bulk_routes(Router& router, ApiContext& api);
+void add_claim_routes(Router& router, ApiContext& api);
+void add_outcome_routes(Router& router, ApiContext& api);
+void add_queue_routes(Router& router, ApiContext& api);
+void add_workflow_routes(Router& router, ApiContext& api);
+void add_schedule_routes(Router& router, ApiContext& api);
+void add_event_routes(Router& router, ApiContext& api);
+
+}  // namespace handoff::server

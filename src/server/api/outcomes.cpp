@@ -1,0 +1,315 @@
+// What workers say about the tasks they have claimed.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "server/api/context.hpp"
+#include "server/api/duration_field.hpp"
+#include "server/api/lease_text.hpp"
+#include "tasks/async_call.hpp"
+
+namespace handoff::server {
+
+namespace {
+// Whatever there is, null too.
+struct AnyJson {
+  bool is_there = false;
+  tasks::Json json;
+};
+}  // namespace
+
+}  // namespace handoff::server
+
+template <>
+struct handoff::tasks::JsonCodec<handoff::server::AnyJson> {
+  static std::expected<server::AnyJson, JsonError> read(JsonView view, const ReadOptions&) {
+    return server::AnyJson{.is_there = true, .json = view.json()};
+  }
+};
+
+namespace handoff::server {
+
+namespace {
+
+using tasks::Extension;
+using tasks::Outcome;
+using tasks::Recorded;
+using tasks::TaskId;
+
+constexpr std::int64_t most_at_once = 10'000;
+
+// -- Bodies ---------------------------------------------------------------------------------------
+
+struct DoneBody {
+  std::string lease;
+  tasks::Json result;
+  static constexpr auto optional_fields = std::to_array<std::string_view>({"result"});
+};
+BOOST_DESCRIBE_STRUCT(DoneBody, (), (lease, result))
+
+struct FailBody {
+  std::string lease;
+  std::string error;
+  std::optional<DurationField> retry_in;
+  bool dead = false;
+  static constexpr auto optional_fields = std::to_array<std::string_view>({"dead"});
+};
+BOOST_DESCRIBE_STRUCT(FailBody, (), (lease, error, retry_in, dead))
+
+struct DeferBody {
+  std::string lease;
+  DurationField for_;
+};
+BOOST_DESCRIBE_STRUCT(DeferBody, (), (lease, for_))
+
+struct ReleaseBody {
+  std::string lease;
+};
+BOOST_DESCRIBE_STRUCT(ReleaseBody, (), (lease))
+
+struct LogBody {
+  std::string lease;
+  std::string line;
+};
+BOOST_DESCRIBE_STRUCT(LogBody, (), (lease, line))
+
+struct ProgressBody {
+  std::optional<double> fraction;
+  std::optional<std::string> note;
+};
+BOOST_DESCRIBE_STRUCT(ProgressBody, (), (fraction, note))
+
+struct ExtendBody {
+  std::string lease;
+  std::optional<DurationField> for_;
+  std::optional<ProgressBody> progress;
+};
+BOOST_DESCRIBE_STRUCT(ExtendBody, (), (lease, for_, progress))
+
+struct FailPart {
+  std::string error;
+  std::optional<DurationField> retry_in;
+  bool dead = false;
+  static constexpr auto optional_fields = std::to_array<std::string_view>({"dead"});
+};
+BOOST_DESCRIBE_STRUCT(FailPart, (), (error, retry_in, dead))
+
+struct OutcomeBody {
+  TaskId id;
+  std::string lease;
+  AnyJson done;
+  std::optional<FailPart> fail;
+  static constexpr auto optional_fields = std::to_array<std::string_view>({"done"});
+};
+BOOST_DESCRIBE_STRUCT(OutcomeBody, (), (id, lease, done, fail))
+
+// -- What they mean -------------------------------------------------------------------------------
+
+tasks::Lease lease_of(std::string_view text, std::string_view field = "lease") {
+  auto lease = parse_lease(text);
+  if (lease) return *lease;
+  throw ApiFailure(
+      ApiError::bad_request(std::string(field), fmt::format("{} {}", field, lease.error())));
+}
+
+void check_result(const tasks::Json& result, std::string_view field) {
+  if (result.text().size() <= tasks::limits::result_size) return;
+  throw ApiFailure({.status = 413,
+                    .code = "too_large",
+                    .message = fmt::format("{} must have {} bytes at most, got {}", field,
+                                           tasks::limits::result_size, result.text().size()),
+                    .field = std::string(field)});
+}
+
+Outcome failed(const TaskId& id, const tasks::Lease& lease, FailPart part) {
+  using enum Outcome::Kind;
+  if (part.retry_in) must(tasks::check_delay(part.retry_in->value, "retry_in"));
+  part.error.resize(std::min(part.error.size(), tasks::limits::message_size));
+  return {.id = id,
+          .lease = lease,
+          .kind = part.dead ? failed_for_good : Outcome::Kind::failed,
+          .text = part.error.empty() ? "it failed" : std::move(part.error),
+          .later = part.retry_in ? std::optional(part.retry_in->value) : std::nullopt};
+}
+
+Outcome done(const ApiContext& api, const TaskId& id, const tasks::Lease& lease,
+             tasks::Json result) {
+  return {.id = id,
+          .lease = lease,
+          .kind = Outcome::Kind::done,
+          .text = api.core->encoding().encode(std::move(result).text())};
+}
+
+Outcome to_outcome(const ApiContext& api, OutcomeBody body, std::size_t index) {
+  const std::string where = fmt::format("[{}]", index);
+  const tasks::Lease lease = lease_of(body.lease, where + ".lease");
+  if (body.done.is_there == body.fail.has_value()) {
+    throw ApiFailure(
+        ApiError::bad_request(where, where + " must have one of \"done\" and \"fail\""));
+  }
+  if (body.fail) return failed(body.id, lease, *std::move(body.fail));
+  check_result(body.done.json, where + ".done");
+  return done(api, body.id, lease, std::move(body.done.json));
+}
+
+std::optional<ApiError> error_of(Recorded recorded) {
+  switch (recorded) {
+    case Recorded::yes:
+    case Recorded::again: break;
+    case Recorded::stale:
+      return ApiError{.status = 409,
+                      .code = "stale_lease",
+                      .message = "the lease is not good any more: it has ended, and the task may be "
+                                 "somebody else's by now; stop working on it",
+                      .field = "lease"};
+    case Recorded::cancelled:
+      return ApiError{.status = 409,
+                      .code = "cancelled",
+                      .message = "the task was cancelled; stop working on it"};
+  }
+  return std::nullopt;
+}
+
+// -- Telling the store ----------------------------------------------------------------------------
+
+Lazy<std::vector<Recorded>> record(ApiContext& api, std::vector<Outcome> outcomes) {
+  const auto shared = std::make_shared<const std::vector<Outcome>>(std::move(outcomes));
+  const auto work = [shared](tasks::Transaction& transaction) {
+    return std::expected<std::vector<Recorded>, tasks::TaskError>(transaction.finish(*shared));
+  };
+  auto lazy = tasks::async_transact<std::vector<Recorded>>(api.core, work);
+  auto recorded = co_await std::move(lazy);
+  co_return must(std::move(recorded));
+}
+
+Response answer_of(Recorded recorded, const TaskId& id) {
+  if (auto error = error_of(recorded)) throw ApiFailure(*std::move(error));
+  return json_response(200, fmt::format(R"({{"id":"{}"}})", id.to_string()));
+}
+
+Lazy<Response> record_one(ApiContext& api, Outcome outcome) {
+  const TaskId id = outcome.id;
+  std::vector<Outcome> one;
+  one.push_back(std::move(outcome));
+  auto lazy = record(api, std::move(one));
+  const auto recorded = co_await std::move(lazy);
+  co_return answer_of(recorded.front(), id);
+}
+
+Lazy<Response> finish_done(ApiContext& api, Call call) {
+  auto body = body_of<DoneBody>(call);
+  check_result(body.result, "result");
+  return record_one(api, done(api, id_of(call), lease_of(body.lease), std::move(body.result)));
+}
+
+Lazy<Response> finish_failed(ApiContext& api, Call call) {
+  auto body = body_of<FailBody>(call);
+  return record_one(api, failed(id_of(call), lease_of(body.lease),
+                                {.error = std::move(body.error),
+                                 .retry_in = body.retry_in,
+                                 .dead = body.dead}));
+}
+
+Lazy<Response> defer(ApiContext& api, Call call) {
+  const auto body = body_of<DeferBody>(call);
+  must(tasks::check_delay(body.for_.value, "for"));
+  return record_one(api, {.id = id_of(call),
+                          .lease = lease_of(body.lease),
+                          .kind = Outcome::Kind::deferred,
+                          .later = body.for_.value});
+}
+
+Lazy<Response> release(ApiContext& api, Call call) {
+  const auto body = body_of<ReleaseBody>(call);
+  return record_one(api, {.id = id_of(call),
+                          .lease = lease_of(body.lease),
+                          .kind = Outcome::Kind::released});
+}
+
+Lazy<Response> extend(ApiContext& api, Call call) {
+  auto body = body_of<ExtendBody>(call);
+  Extension extension{.id = id_of(call), .lease = lease_of(body.lease)};
+  if (body.for_) {
+    must(tasks::check_lease(body.for_->value, "for"));
+    extension.lease_for = body.for_->value;
+  }
+  if (body.progress) {
+    if (body.progress->fraction) {
+      must(tasks::check_fraction(*body.progress->fraction, "progress.fraction"));
+    }
+    extension.progress = body.progress->fraction;
+    extension.note = std::move(body.progress->note).value_or("");
+    extension.note.resize(std::min(extension.note.size(), tasks::limits::note_size));
+  }
+  const auto work = [extension](tasks::Transaction& transaction) {
+    const auto recorded = transaction.extend(std::span(&extension, 1));
+    return std::expected<Recorded, tasks::TaskError>(recorded.front());
+  };
+  auto lazy = tasks::async_transact<Recorded>(api.core, work);
+  const auto recorded = co_await std::move(lazy);
+  co_return answer_of(must(recorded), extension.id);
+}
+
+// Lines of who does not hold the lease are not kept.
+Lazy<Response> add_line(ApiContext& api, Call call) {
+  auto body = body_of<LogBody>(call);
+  body.line.resize(std::min(body.line.size(), tasks::limits::log_line_size));
+  tasks::TaskLines lines{.id = id_of(call), .lease = lease_of(body.lease), .lines = {}};
+  lines.lines.push_back({.number = 0, .at = api.core->clock().now(), .line = std::move(body.line)});
+  const auto work = [lines](tasks::Transaction& transaction) {
+    const Extension same{.id = lines.id, .lease = lines.lease, .lease_for = tasks::Millis(1)};
+    const auto standing = transaction.extend(std::span(&same, 1)).front();
+    if (standing == Recorded::yes) transaction.log(std::span(&lines, 1));
+    return std::expected<Recorded, tasks::TaskError>(standing);
+  };
+  auto lazy = tasks::async_transact<Recorded>(api.core, work);
+  const auto recorded = co_await std::move(lazy);
+  co_return answer_of(must(recorded), lines.id);
+}
+
+std::string line_of(const TaskId& id, Recorded recorded) {
+  const auto error = error_of(recorded);
+  if (!error) return fmt::format(R"({{"id":"{}","ok":true}})", id.to_string());
+  return fmt::format(R"({{"id":"{}","ok":false,"error":{{"code":"{}","message":"{}","field":null}}}})",
+                     id.to_string(), error->code, error->message);
+}
+
+Lazy<Response> record_many(ApiContext& api, Call call) {
+  auto bodies = body_of<std::vector<OutcomeBody>>(call);
+  must(tasks::check_range(std::ssize(bodies), 0, most_at_once, "outcomes"));
+  std::vector<Outcome> outcomes;
+  std::vector<TaskId> ids;
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    ids.push_back(bodies[i].id);
+    outcomes.push_back(to_outcome(api, std::move(bodies[i]), i));
+  }
+  auto lazy = record(api, std::move(outcomes));
+  const auto recorded = co_await std::move(lazy);
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < ids.size(); ++i) lines.push_back(line_of(ids[i], recorded[i]));
+  co_return json_response(200, fmt::format(R"({{"results":[{}]}})", fmt::join(lines, ",")));
+}
+
+using OfOne = Lazy<Response> (*)(ApiContext& api, Call call);
+
+void add(Router& router, ApiContext& api, std::string pattern, std::string summary, OfOne handler) {
+  router.add({.method = Method::post,
+              .pattern = std::move(pattern),
+              .role = Role::work,
+              .summary = std::move(summary),
+              .handler = [&api, handler](Call call) { return handler(api, std::move(call)); }});
+}
+
+}  // namespace
+
+void add_outcome_routes(Router& router, ApiContext& api) {
+  add(router, api, "/v1/tasks/{id}/done", "It is done", finish_done);
+  add(router, api, "/v1/tasks/{id}/fail", "It has failed", finish_failed);
+  add(router, api, "/v1/tasks/{id}/defer", "Later; costs no attempt", defer);
+  add(router, api, "/v1/tasks/{id}/release", "Give it back at once", release);
+  add(router, api, "/v1/tasks/{id}/extend", "It is still being worked on", extend);
+  add(router, api, "/v1/tasks/{id}/log", "Keep a line of its log", add_line);
+  add(router, api, "/v1/outcomes", "What became of many tasks", record_many);
+}
+
+}  // namespace handoff::server

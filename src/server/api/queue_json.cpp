@@ -1,0 +1,267 @@
+#include "server/api/queue_json.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "handoff/tasks/payload.hpp"
+#include "server/api/duration_field.hpp"
+#include "server/api/rate_field.hpp"
+
+namespace handoff::server {
+
+namespace {
+
+using std::chrono::milliseconds;
+using tasks::QueueSettings;
+
+// -- Settings -------------------------------------------------------------------------------------
+
+struct BackoffJson {
+  std::string kind;
+  std::optional<DurationField> base;
+  std::optional<double> factor;
+  std::optional<DurationField> max;
+  std::optional<DurationField> delay;
+  std::optional<double> jitter;
+};
+BOOST_DESCRIBE_STRUCT(BackoffJson, (), (kind, base, factor, max, delay, jitter))
+
+// In a request, what is not there stays.
+struct SettingsJson {
+  std::optional<std::int64_t> capacity;
+  std::optional<std::int64_t> capacity_bytes;
+  std::optional<std::string> when_full;
+  std::optional<DurationField> block_for;
+  std::optional<RateField> rate;
+  std::optional<int> burst;
+  std::optional<int> concurrency;
+  std::optional<int> group_concurrency;
+  std::optional<DurationField> lease_for;
+  std::optional<int> max_attempts;
+  std::optional<BackoffJson> backoff;
+  std::optional<DurationField> ageing;
+  std::optional<DurationField> keep_done;
+  std::optional<DurationField> keep_dead;
+  std::optional<std::int64_t> keep_count;
+};
+BOOST_DESCRIBE_STRUCT(SettingsJson, (),
+                      (capacity, capacity_bytes, when_full, block_for, rate, burst, concurrency,
+                       group_concurrency, lease_for, max_attempts, backoff, ageing, keep_done,
+                       keep_dead, keep_count))
+
+BackoffJson to_json_of(const tasks::RetryPolicy& policy) {
+  struct Writer {
+    BackoffJson operator()(const tasks::SidekiqBackoff&) const {
+      return {.kind = "sidekiq", .base = {}, .factor = {}, .max = {}, .delay = {}, .jitter = {}};
+    }
+    BackoffJson operator()(const tasks::ExponentialBackoff& each) const {
+      return {.kind = "exponential",
+              .base = DurationField{each.base},
+              .factor = each.factor,
+              .max = DurationField{each.max},
+              .delay = {},
+              .jitter = each.jitter};
+    }
+    BackoffJson operator()(const tasks::FixedBackoff& each) const {
+      return {.kind = "fixed",
+              .base = {},
+              .factor = {},
+              .max = {},
+              .delay = DurationField{each.delay},
+              .jitter = each.jitter};
+    }
+  };
+  return std::visit(Writer(), policy.backoff);
+}
+
+[[noreturn]] void refuse(std::string field, std::string_view rest) {
+  throw ApiFailure(ApiError::bad_request(field, fmt::format("{} {}", field, rest)));
+}
+
+void must_not_have(bool has, std::string_view field, std::string_view kind) {
+  if (has) refuse(fmt::format("backoff.{}", field), fmt::format("means nothing to {}", kind));
+}
+
+tasks::RetryPolicy to_policy(const BackoffJson& json) {
+  if (json.kind == "fixed") {
+    must_not_have(json.base.has_value(), "base", json.kind);
+    must_not_have(json.factor.has_value(), "factor", json.kind);
+    must_not_have(json.max.has_value(), "max", json.kind);
+    tasks::FixedBackoff backoff;
+    if (json.delay) backoff.delay = json.delay->value;
+    if (json.jitter) backoff.jitter = *json.jitter;
+    return {backoff};
+  }
+  must_not_have(json.delay.has_value(), "delay", json.kind);
+  if (json.kind == "exponential") {
+    tasks::ExponentialBackoff backoff;
+    if (json.base) backoff.base = json.base->value;
+    if (json.factor) backoff.factor = *json.factor;
+    if (json.max) backoff.max = json.max->value;
+    if (json.jitter) backoff.jitter = *json.jitter;
+    return {backoff};
+  }
+  if (json.kind != "sidekiq") {
+    refuse("backoff.kind", "must be \"sidekiq\", \"exponential\" or \"fixed\"");
+  }
+  must_not_have(json.base || json.factor || json.max || json.jitter, "base", json.kind);
+  return {tasks::SidekiqBackoff()};
+}
+
+std::string_view name_of(WhenFull policy) {
+  return policy == WhenFull::block         ? "block"
+         : policy == WhenFull::drop_newest ? "drop_newest"
+                                           : "reject";
+}
+
+WhenFull to_when_full(std::string_view text) {
+  for (const WhenFull each : {WhenFull::reject, WhenFull::drop_newest, WhenFull::block}) {
+    if (name_of(each) == text) return each;
+  }
+  refuse("when_full", "must be \"reject\", \"drop_newest\" or \"block\"");
+}
+
+SettingsJson to_settings_json(const QueueSettings& settings) {
+  return {.capacity = settings.capacity,
+          .capacity_bytes = settings.capacity_bytes,
+          .when_full = std::string(name_of(settings.when_full)),
+          .block_for = DurationField{settings.block_for},
+          .rate = RateField{settings.rate},
+          .burst = settings.burst,
+          .concurrency = settings.concurrency,
+          .group_concurrency = settings.group_concurrency,
+          .lease_for = DurationField{settings.lease_for},
+          .max_attempts = settings.max_attempts,
+          .backoff = to_json_of(settings.retry),
+          .ageing = DurationField{settings.ageing},
+          .keep_done = DurationField{settings.keep_done},
+          .keep_dead = DurationField{settings.keep_dead},
+          .keep_count = settings.keep_count};
+}
+
+// -- How it is doing ------------------------------------------------------------------------------
+
+struct CountsJson {
+  std::int64_t scheduled = 0;
+  std::int64_t waiting = 0;
+  std::int64_t ready = 0;
+  std::int64_t running = 0;
+  std::int64_t done = 0;
+  std::int64_t dead = 0;
+  std::int64_t cancelled = 0;
+};
+BOOST_DESCRIBE_STRUCT(CountsJson, (), (scheduled, waiting, ready, running, done, dead, cancelled))
+
+struct RatesJson {
+  double in = 0;
+  double done = 0;
+  double failed = 0;
+  double rejected = 0;
+};
+BOOST_DESCRIBE_STRUCT(RatesJson, (), (in, done, failed, rejected))
+
+struct QuantilesJson {
+  std::optional<DurationField> p50;
+  std::optional<DurationField> p95;
+  std::optional<DurationField> p99;
+};
+BOOST_DESCRIBE_STRUCT(QuantilesJson, (), (p50, p95, p99))
+
+struct QueueJson {
+  std::string name;
+  bool paused = false;
+  CountsJson counts;
+  std::int64_t unfinished = 0;
+  std::int64_t bytes = 0;
+  std::optional<DurationField> oldest_ready_age;
+  RatesJson rates;
+  QuantilesJson wait_time;
+  QuantilesJson run_time;
+  SettingsJson settings;
+};
+BOOST_DESCRIBE_STRUCT(QueueJson, (),
+                      (name, paused, counts, unfinished, bytes, oldest_ready_age, rates, wait_time,
+                       run_time, settings))
+
+CountsJson to_counts(const tasks::QueueLook& queue) {
+  using enum tasks::TaskState;
+  return {.scheduled = queue.count(scheduled),
+          .waiting = queue.count(waiting),
+          .ready = queue.count(ready),
+          .running = queue.count(running),
+          .done = queue.count(done),
+          .dead = queue.count(dead),
+          .cancelled = queue.count(cancelled)};
+}
+
+RatesJson to_rates(const Meters::Look& meter) {
+  const auto rate = [&](std::uint64_t number) {
+    return std::round(100 * static_cast<double>(number) / meter.span) / 100;
+  };
+  return {.in = rate(meter.last_minute.in),
+          .done = rate(meter.last_minute.done),
+          .failed = rate(meter.last_minute.failed),
+          .rejected = rate(meter.last_minute.rejected)};
+}
+
+QuantilesJson to_quantiles(const Durations& durations) {
+  const auto at = [&](double part) {
+    const auto found = durations.quantile(part);
+    return found ? std::optional(DurationField{*found}) : std::nullopt;
+  };
+  return {.p50 = at(0.5), .p95 = at(0.95), .p99 = at(0.99)};
+}
+
+template <typename From, typename To>
+void set(const std::optional<From>& from, To& to) {
+  if (!from) return;
+  if constexpr (std::is_same_v<From, DurationField>) to = from->value;
+  else to = *from;
+}
+
+}  // namespace
+
+std::string to_json_text(const tasks::QueueLook& queue, const Meters::Look& meter,
+                         tasks::Time now) {
+  QueueJson json{.name = queue.name,
+                 .paused = queue.is_paused,
+                 .counts = to_counts(queue),
+                 .unfinished = queue.unfinished(),
+                 .bytes = queue.bytes,
+                 .oldest_ready_age = {},
+                 .rates = to_rates(meter),
+                 .wait_time = to_quantiles(meter.waits),
+                 .run_time = to_quantiles(meter.runs),
+                 .settings = to_settings_json(queue.settings)};
+  if (queue.oldest_ready) {
+    json.oldest_ready_age = DurationField{std::max(now - *queue.oldest_ready, milliseconds(0))};
+  }
+  auto text = tasks::to_json(json);
+  return text ? std::move(*text).text() : std::string("{}");
+}
+
+QueueSettings changed(QueueSettings settings, const Call& call) {
+  const auto body = body_of<SettingsJson>(call);
+  set(body.capacity, settings.capacity);
+  set(body.capacity_bytes, settings.capacity_bytes);
+  if (body.when_full) settings.when_full = to_when_full(*body.when_full);
+  set(body.block_for, settings.block_for);
+  if (body.rate) settings.rate = body.rate->per_second;
+  set(body.burst, settings.burst);
+  set(body.concurrency, settings.concurrency);
+  set(body.group_concurrency, settings.group_concurrency);
+  set(body.lease_for, settings.lease_for);
+  set(body.max_attempts, settings.max_attempts);
+  if (body.backoff) settings.retry = to_policy(*body.backoff);
+  set(body.ageing, settings.ageing);
+  set(body.keep_done, settings.keep_done);
+  set(body.keep_dead, settings.keep_dead);
+  set(body.keep_count, settings.keep_count);
+  return settings;
+}
+
+}  // namespace handoff::server

@@ -1,0 +1,18 @@
+// Queues as JSON, and what a request may set.
+#pragma once
+
+#include <string>
+
+#include "handoff/tasks/queue.hpp"
+#include "server/api/call.hpp"
+#include "server/events/meters.hpp"
+
+namespace handoff::server {
+
+std::string to_json_text(const tasks::QueueLook& queue, const Meters::Look& meter,
+                         tasks::Time now);
+
+// What the call sets; the rest stays as it is. Throws ApiFailure.
+tasks::QueueSettings changed(tasks::QueueSettings settings, const Call& call);
+
+}  // namespace handoff::server

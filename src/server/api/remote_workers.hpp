@@ -1,0 +1,48 @@
+// Workers that claim over HTTP: known by the names they give, so that those who look see who takes tasks.
+//
+// Each has a row in the store while it is known, as workers of this process have: so does explain() know that somebody takes tasks of a queue. Who has not claimed for a while is forgotten.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "handoff/clock.hpp"
+#include "handoff/mutex.hpp"
+#include "tasks/store.hpp"
+
+namespace handoff::server {
+
+class RemoteWorkers {
+ public:
+  static constexpr std::size_t most = 10'000;  // Others work too, but nobody sees them.
+  static constexpr Duration remembered = std::chrono::minutes(2);
+
+  // What a claim has to store about its worker: nothing, if that is known.
+  std::optional<tasks::WorkerRow> come(const std::string& name,
+                                       const std::vector<std::string>& queues);
+  // It is stored, in that row; or it could not be.
+  void stored(const std::string& name, std::optional<std::int64_t> row);
+  // The claim of that worker has ended.
+  void go(const std::string& name);
+
+  // Rows of those who are forgotten now: to be removed from the store.
+  std::vector<std::int64_t> forget();
+
+ private:
+  struct Known {
+    std::vector<std::string> queues;
+    std::optional<std::int64_t> row{};
+    bool is_being_stored = false;
+    int claims = 0;  // That wait now.
+    TimePoint seen_at{};
+  };
+  Mutex lock_{{.name = "workers elsewhere"}};
+  std::map<std::string, Known> known_;
+  std::vector<std::int64_t> replaced_;  // Rows of workers that have changed their queues.
+};
+
+}  // namespace handoff::server

@@ -1,0 +1,201 @@
+// /v1/tasks: handing tasks in, looking at them, and changing what becomes of one.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "handoff/future.hpp"
+#include "server/api/context.hpp"
+#include "server/api/task_body.hpp"
+#include "server/api/task_json.hpp"
+#include "server/api/waiting.hpp"
+
+namespace handoff::server {
+
+namespace {
+
+using tasks::Enqueued;
+using tasks::NewTask;
+
+constexpr auto longest_wait = std::chrono::minutes(5);
+
+void check_payload(const ApiContext& api, const NewTask& task, std::string_view prefix) {
+  must(tasks::check_payload_size(task.payload.size(), api.payload_limit,
+                                 fmt::format("{}payload", prefix)));
+}
+
+// What has no room is counted.
+void note_refusal(ApiContext& api, const tasks::TaskError& error, std::string_view queue,
+                  std::size_t number) {
+  if (error.code == tasks::TaskError::Code::full) api.meters.reject(queue, number);
+}
+
+Response accepted(const Enqueued& task) {
+  Response response = json_response(
+      task.is_duplicate ? 200 : 202,
+      fmt::format(R"({{"id":"{}","state":"{}","duplicate":{}}})", task.id.to_string(),
+                  to_string(task.state), task.is_duplicate));
+  response.headers.emplace_back("Location", "/v1/tasks/" + task.id.to_string());
+  return response;
+}
+
+Lazy<Response> enqueue(ApiContext& api, Call call) {
+  must_be_json(call.request);
+  NewTask task = must(read_task(call.request.body, call.request.traceparent));
+  check_payload(api, task, "");
+  const std::string queue = task.queue;
+  auto lazy = api.tasks.async_enqueue(std::move(task));
+  const auto enqueued = co_await std::move(lazy);
+  if (!enqueued) note_refusal(api, enqueued.error(), queue, 1);
+  co_return accepted(must(enqueued));
+}
+
+std::vector<NewTask> read_batch(const Request& request) {
+  if (request.content_type.starts_with("application/x-ndjson")) {
+    return must(read_lines(request.body, request.traceparent));
+  }
+  must_be_json(request);
+  return must(read_array(request.body, request.traceparent));
+}
+
+Response accepted(const std::vector<Enqueued>& all) {
+  std::string ids;
+  ids.reserve(all.size() * 39);
+  for (const Enqueued& each : all) {
+    if (!ids.empty()) ids += ',';
+    ids += '"';
+    ids += each.id.to_string();
+    ids += '"';
+  }
+  return json_response(202, fmt::format(R"({{"ids":[{}]}})", ids));
+}
+
+Lazy<Response> enqueue_batch(ApiContext& api, Call call) {
+  std::vector<NewTask> all = read_batch(call.request);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].payload.size() > api.payload_limit) check_payload(api, all[i], fmt::format("[{}].", i));
+  }
+  const std::string queue = all.empty() ? std::string() : all.front().queue;
+  const std::size_t number = all.size();
+  auto lazy = api.tasks.async_enqueue(std::move(all));
+  const auto enqueued = co_await std::move(lazy);
+  if (!enqueued) note_refusal(api, enqueued.error(), queue, number);
+  co_return accepted(must(enqueued));
+}
+
+tasks::Task found(ApiContext& api, const tasks::TaskId& id) {
+  auto task = api.tasks.get(id);
+  if (!task) {
+    throw ApiFailure(ApiError::not_found(fmt::format("there is no task {}", id.to_string())));
+  }
+  return *std::move(task);
+}
+
+Response look(ApiContext& api, const Call& call) {
+  return json_response(200, to_json_text(found(api, id_of(call))));
+}
+
+// With ?wait it is answered when the task has finished, or the time is up.
+Lazy<Response> show(ApiContext& api, Call call) {
+  const Query query(call, {"wait"});
+  const auto wait = query.duration("wait");
+  const tasks::TaskId id = id_of(call);
+  if (wait) {
+    must(tasks::check_range(*wait, tasks::Millis(0), longest_wait, "wait"));
+    auto end = wait_for_end(api, id, within(*wait), call.request.hurry);
+    co_await std::move(end);
+  }
+  auto lazy = on_pool(api, look)(std::move(call));
+  co_return co_await std::move(lazy);
+}
+
+Response list(ApiContext& api, const Call& call) {
+  const Query query(call, {"queue", "kind", "state", "group", "limit", "cursor"});
+  const auto page = must(api.tasks.list({.queue = query.text("queue"),
+                                         .kind = query.text("kind"),
+                                         .state = query.state("state"),
+                                         .group = query.text("group"),
+                                         .limit = query.number("limit", 100, 1, 1000),
+                                         .cursor = query.text("cursor")}));
+  std::vector<std::string> items;
+  for (const tasks::Task& each : page.tasks) items.push_back(to_json_text(each));
+  return json_response(200, page_text("tasks", items, page.next_cursor));
+}
+
+Response explain(ApiContext& api, const Call& call) {
+  const tasks::TaskId id = id_of(call);
+  return json_response(200, to_json_text(id, must(api.tasks.explain(id))));
+}
+
+Response show_log(ApiContext& api, const Call& call) {
+  const tasks::TaskId id = id_of(call);
+  found(api, id);
+  std::vector<std::string> items;
+  for (const tasks::LogLine& each : api.tasks.log(id)) items.push_back(to_json_text(each));
+  return json_response(200, page_text("lines", items, ""));
+}
+
+struct CancelBody {
+  std::optional<std::string> reason;
+};
+BOOST_DESCRIBE_STRUCT(CancelBody, (), (reason))
+
+Response cancel(ApiContext& api, const Call& call) {
+  const tasks::TaskId id = id_of(call);
+  const auto body = body_if_any<CancelBody>(call);
+  must(api.tasks.cancel(id, body.reason.value_or("")));
+  return json_response(200, to_json_text(found(api, id)));
+}
+
+Response retry(ApiContext& api, const Call& call) {
+  const tasks::TaskId id = id_of(call);
+  must(api.tasks.retry(id));
+  return json_response(200, to_json_text(found(api, id)));
+}
+
+}  // namespace
+
+void add_task_routes(Router& router, ApiContext& api) {
+  router.add({.method = Method::post,
+              .pattern = "/v1/tasks",
+              .role = Role::produce,
+              .summary = "Hand in one task",
+              .handler = [&api](Call call) { return enqueue(api, std::move(call)); }});
+  router.add({.method = Method::post,
+              .pattern = "/v1/tasks/batch",
+              .role = Role::produce,
+              .summary = "Hand in many tasks, all or none",
+              .handler = [&api](Call call) { return enqueue_batch(api, std::move(call)); }});
+  router.add({.method = Method::get,
+              .pattern = "/v1/tasks",
+              .role = Role::produce,
+              .summary = "A page of tasks, newest first",
+              .handler = on_pool(api, list)});
+  router.add({.method = Method::get,
+              .pattern = "/v1/tasks/{id}",
+              .role = Role::produce,
+              .summary = "One task; with ?wait, when it has finished",
+              .waits = Waits::if_asked,
+              .handler = [&api](Call call) { return show(api, std::move(call)); }});
+  router.add({.method = Method::get,
+              .pattern = "/v1/tasks/{id}/explain",
+              .role = Role::produce,
+              .summary = "Why it is not running",
+              .handler = on_pool(api, explain)});
+  router.add({.method = Method::get,
+              .pattern = "/v1/tasks/{id}/log",
+              .role = Role::produce,
+              .summary = "What its handlers have said",
+              .handler = on_pool(api, show_log)});
+  router.add({.method = Method::post,
+              .pattern = "/v1/tasks/{id}/cancel",
+              .role = Role::admin,
+              .summary = "Cancel it, also while it runs",
+              .handler = on_pool(api, cancel)});
+  router.add({.method = Method::post,
+              .pattern = "/v1/tasks/{id}/retry",
+              .role = Role::admin,
+              .summary = "Run a finished one again",
+              .handler = on_pool(api, retry)});
+}
+
+}  // namespace handoff::server
