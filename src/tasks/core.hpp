@@ -51,7 +51,7 @@ class TasksCore {
   Listeners listeners_;
   Batcher batcher_;
   Mutex observing_{{.name = "an observer of tasks"}};
-  Observer observer_;  // Guarded by observing_.
+  Observer observer_;               // Guarded by observing_.
   std::unique_ptr<Keeper> keeper_;  // Last: its thread uses all of the above.
 };
 
@@ -60,6 +60,7 @@ struct TasksAccess {
   // With options that users have no use for. Throws sqlite::Failure.
   static Tasks open(sqlite::SqliteOptions options, std::shared_ptr<const PayloadCodec> codec = {});
   static TasksCore& core(const Tasks& tasks) { return *tasks.core_; }
+  static std::shared_ptr<TasksCore> shared_core(const Tasks& tasks) { return tasks.core_; }
 };
 
 // Whatever is wrong with it. `field` is put before the names of its fields: "[17].".

@@ -41,7 +41,8 @@ struct ClaimRequest {
   int most = 1;
   Millis lease_for{};  // 0: as the queue says.
   std::string worker;
-  bool is_for_others = false;  // Whoever does the work may outlive this process: only the lease says when it is lost.
+  bool is_for_others =
+      false;  // Whoever does the work may outlive this process: only the lease says when it is lost.
 };
 
 struct Claimed {
@@ -103,11 +104,11 @@ struct TaskLines {
 struct StateChange {
   TaskId id;
   TaskState state;
-  TaskState from;          // The same if it is new, or has made progress.
+  TaskState from;  // The same if it is new, or has made progress.
   bool is_new = false;
   bool is_deferral = false;
-  std::uint32_t queue = 0; // Which of Changes::queues.
-  Millis took{};           // How long it was ready, if it runs now; how long it ran, if it does no more.
+  std::uint32_t queue = 0;  // Which of Changes::queues.
+  Millis took{};  // How long it was ready, if it runs now; how long it ran, if it does no more.
 
   // An attempt has failed, or its worker is gone.
   bool is_failure() const {

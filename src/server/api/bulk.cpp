@@ -48,9 +48,10 @@ Response bulk(ApiContext& api, const Call& call) {
                                 : "filter.state must be scheduled, waiting, ready or running to "
                                   "cancel"));
   }
-  const std::int64_t count = must(body.dry_run ? api.tasks.count(filter)
-                                  : retries    ? api.tasks.retry_all(filter)
-                                               : api.tasks.cancel_all(filter, body.reason.value_or("")));
+  const std::int64_t count =
+      must(body.dry_run ? api.tasks.count(filter)
+           : retries    ? api.tasks.retry_all(filter)
+                        : api.tasks.cancel_all(filter, body.reason.value_or("")));
   return json_response(200, fmt::format(R"({{"count":{}}})", count));
 }
 

@@ -14,8 +14,7 @@ namespace handoff::server {
 namespace {
 
 [[noreturn]] void refuse(std::string_view field, std::string_view rest) {
-  throw ApiFailure(
-      ApiError::bad_request(std::string(field), fmt::format("{} {}", field, rest)));
+  throw ApiFailure(ApiError::bad_request(std::string(field), fmt::format("{} {}", field, rest)));
 }
 
 void check_known(const Pairs& pairs, std::span<const std::string_view> known) {
@@ -85,7 +84,8 @@ int Query::number(std::string_view name, int otherwise, int least, int most) con
   const char* const end = given.data() + given.size();
   const auto read = std::from_chars(given.data(), end, number);
   if (read.ptr != end || read.ec != std::errc() || number < least || number > most) {
-    refuse(name, fmt::format("must be a whole number from {} to {}, got \"{}\"", least, most, given));
+    refuse(name,
+           fmt::format("must be a whole number from {} to {}, got \"{}\"", least, most, given));
   }
   return number;
 }

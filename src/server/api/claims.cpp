@@ -63,6 +63,7 @@ struct Taken {
 struct Round {
   std::vector<Taken> taken{};
   std::optional<Millis> again_in{};
+  std::optional<std::int64_t> worker_row{};
 };
 
 ClaimBody read_claim(const Call& call) {
@@ -85,11 +86,12 @@ Round claim(tasks::Transaction& transaction, const ClaimBody& body) {
   for (const std::string& queue : body.queues) {
     const int room = body.max - static_cast<int>(round.taken.size());
     if (room <= 0 || bytes > largest_answer) break;
-    auto result = transaction.claim({.queue = queue,
-                                     .most = room,
-                                     .lease_for = body.lease_for ? body.lease_for->value : Millis(0),
-                                     .worker = body.worker,
-                                     .is_for_others = true});
+    auto result =
+        transaction.claim({.queue = queue,
+                           .most = room,
+                           .lease_for = body.lease_for ? body.lease_for->value : Millis(0),
+                           .worker = body.worker,
+                           .is_for_others = true});
     for (tasks::Claimed& each : result.tasks) {
       bytes += each.payload.size();
       std::vector<tasks::StepResult> inputs;
@@ -134,19 +136,16 @@ ClaimedJson to_claimed(const tasks::Encoding& encoding, Taken& taken) {
 // Nobody has got them.
 void give_back(const std::shared_ptr<tasks::TasksCore>& core,
                std::vector<tasks::Outcome> outcomes) {
-  core->batcher().run_later(
-      [outcomes = std::move(outcomes)](tasks::Transaction& transaction) {
-        transaction.finish(outcomes);
-      },
-      [](const std::exception_ptr&) {});  // Their leases end all the same.
+  core->batcher().run_later([outcomes = std::move(outcomes)](
+                                tasks::Transaction& transaction) { transaction.finish(outcomes); },
+                            [](const std::exception_ptr&) {});  // Their leases end all the same.
 }
 
 std::vector<tasks::Outcome> released(const std::vector<Taken>& taken) {
   std::vector<tasks::Outcome> outcomes;
   for (const Taken& each : taken) {
-    outcomes.push_back({.id = each.task.id,
-                        .lease = each.task.lease,
-                        .kind = tasks::Outcome::Kind::released});
+    outcomes.push_back(
+        {.id = each.task.id, .lease = each.task.lease, .kind = tasks::Outcome::Kind::released});
   }
   return outcomes;
 }
@@ -171,9 +170,9 @@ Response answer(ApiContext& api, Round round) {
 class WaitingClaim final : public tasks::HungryOne {
  public:
   WaitingClaim(ApiContext& api, const ClaimBody& body, const std::stop_token& hurry)
-      : listeners_(api.core->listeners()), queues_(body.queues), hurries_(hurry, [this] {
-          told_.set();
-        }) {
+      : listeners_(api.core->listeners()),
+        queues_(body.queues),
+        hurries_(hurry, [this] { told_.set(); }) {
     listeners_.add(*this, queues_);
   }
   WaitingClaim(const WaitingClaim&) = delete;
@@ -208,39 +207,67 @@ class WaitingClaim final : public tasks::HungryOne {
   std::stop_callback<std::function<void()>> hurries_;
 };
 
-Lazy<Round> look(ApiContext& api, const ClaimBody& body) {
+// `worker` is stored with it, if there is one.
+Lazy<Round> look(ApiContext& api, const ClaimBody& body, std::optional<tasks::WorkerRow> worker) {
   const auto shared = std::make_shared<const ClaimBody>(body);
-  const auto work = [shared](tasks::Transaction& transaction) {
-    return std::expected<Round, tasks::TaskError>(claim(transaction, *shared));
+  const auto work = [shared, worker = std::move(worker)](tasks::Transaction& transaction) {
+    Round round = claim(transaction, *shared);
+    if (worker) round.worker_row = transaction.add_worker(*worker);
+    return std::expected<Round, tasks::TaskError>(std::move(round));
   };
   auto lazy = tasks::async_transact<Round>(api.core, work);
   auto round = co_await std::move(lazy);
   co_return must(std::move(round));
 }
 
-Deadline earlier(Deadline one, std::optional<Millis> again_in) {
-  if (!again_in) return one;
-  return std::min(one, within(std::max(*again_in, Millis(1))));
+// A worker is seen as long as a claim of its is here, and a while longer.
+class Presence {
+ public:
+  Presence(RemoteWorkers& workers, const ClaimBody& body)
+      : workers_(workers), name_(body.worker), row_(workers.come(name_, body.queues)) {}
+  Presence(const Presence&) = delete;
+  Presence& operator=(const Presence&) = delete;
+  ~Presence() {
+    if (is_being_stored_) workers_.stored(name_, std::nullopt);
+    workers_.go(name_);
+  }
+  const std::optional<tasks::WorkerRow>& row() const { return row_; }
+  void stored(std::optional<std::int64_t> row) {
+    if (!std::exchange(is_being_stored_, false)) return;
+    workers_.stored(name_, row);
+  }
+
+ private:
+  RemoteWorkers& workers_;
+  const std::string name_;
+  const std::optional<tasks::WorkerRow> row_;
+  bool is_being_stored_ = row_.has_value();
+};
+
+Deadline until(TimePoint deadline, std::optional<Millis> again_in) {
+  if (!again_in) return Deadline(deadline);
+  return Deadline(std::min(deadline, now() + std::max(*again_in, Millis(1))));
 }
 
 Lazy<Response> claim_and_wait(ApiContext& api, Call call) {
   const ClaimBody body = read_claim(call);
   const std::stop_token& hurry = call.request.hurry;
-  const Deadline deadline = within(body.wait ? body.wait->value : Millis(0));
-  const auto presence = api.workers.enter(body.worker, body.queues);
-  auto first = look(api, body);
+  const TimePoint deadline = now() + (body.wait ? body.wait->value : Millis(0));
+  Presence presence(api.workers, body);
+  auto first = look(api, body, presence.row());
   Round round = co_await std::move(first);
+  presence.stored(round.worker_row);
   std::optional<WaitingClaim> waiting;
   while (round.taken.empty() && now() < deadline && !hurry.stop_requested()) {
     if (waiting) {
-      const auto told = co_await waiting->told().async_wait(earlier(deadline, round.again_in));
+      const auto told = co_await waiting->told().async_wait(until(deadline, round.again_in));
       static_cast<void>(told);
       if (hurry.stop_requested()) break;
     } else {
       waiting.emplace(api, body, hurry);
     }
     waiting->begin_to_look();
-    auto again = look(api, body);
+    auto again = look(api, body, std::nullopt);
     round = co_await std::move(again);
   }
   if (hurry.stop_requested() && !round.taken.empty()) {

@@ -1,24 +1,23 @@
 #include "server/api/context.hpp"
 
-#include "handoff/future.hpp"
-
 namespace handoff::server {
 
 namespace {
 
 Lazy<Response> run_on_pool(ApiContext& api, BlockingHandler handler, Call call) {
   const auto work = [&api, handler, &call] { return handler(api, call); };
-  auto future = api.pool.submit(work);
-  if (!future) {
-    throw ApiFailure({.status = 503,
-                      .code = "unavailable",
-                      .message = "too many requests are waiting for the store; try again",
-                      .retry_after = std::chrono::seconds(1)});
-  }
-  co_return co_await *future;
+  auto lazy = on_pool_thread(api.pool, work);
+  co_return co_await std::move(lazy);
 }
 
 }  // namespace
+
+ApiFailure too_busy() {
+  return ApiFailure({.status = 503,
+                     .code = "unavailable",
+                     .message = "too many requests are waiting for the store; try again",
+                     .retry_after = std::chrono::seconds(1)});
+}
 
 Handler on_pool(ApiContext& api, BlockingHandler handler) {
   return [&api, handler](Call call) { return run_on_pool(api, handler, std::move(call)); };

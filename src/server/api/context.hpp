@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <type_traits>
 #include <utility>
 
+#include "handoff/future.hpp"
 #include "handoff/pool.hpp"
 #include "handoff/tasks/tasks.hpp"
 #include "server/api/call.hpp"
@@ -24,6 +26,19 @@ struct ApiContext {
   Meters& meters;
   std::size_t payload_limit;
 };
+
+// 503: there is no room for a request that looks at the store.
+ApiFailure too_busy();
+
+// What `work` returns, on a thread that may wait for the store.
+template <typename Work>
+Lazy<std::invoke_result_t<Work&>> on_pool_thread(WorkerPool& pool, Work work) {
+  auto future = pool.submit(work);
+  if (!future) throw too_busy();
+  auto result = co_await *future;
+  if (!result) throw too_busy();
+  co_return *std::move(result);
+}
 
 // A handler that may wait for the store, and so runs on the pool. It throws ApiFailure.
 using BlockingHandler = Response (*)(ApiContext& api, const Call& call);

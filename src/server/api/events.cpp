@@ -40,9 +40,10 @@ Place place_of(const EventLog& log, std::string_view last_id) {
 
 std::string task_event(const EventLog& log, const LoggedEvent& event) {
   return fmt::format(
-      "id: {}-{}\nevent: task\ndata: {{\"id\":\"{}\",\"queue\":\"{}\",\"state\":\"{}\",\"at\":\"{}\"}}\n\n",
+      "id: {}-{}\nevent: task\ndata: "
+      "{{\"id\":\"{}\",\"queue\":\"{}\",\"state\":\"{}\",\"at\":\"{}\"}}\n\n",
       log.name(), event.number, event.id.to_string(), event.queue, to_string(event.state),
-      to_text(event.at));
+      tasks::to_text(event.at));
 }
 
 std::string gap_event(std::optional<std::uint64_t> missed) {
@@ -85,7 +86,7 @@ class Stream {
         text += co_await std::move(stats);
       }
       if (!text.empty()) break;
-      const auto told = co_await reader_.told().async_wait(until(*stats_at_));
+      const auto told = co_await reader_.told().async_wait(Deadline(*stats_at_));
       static_cast<void>(told);
     }
     co_return text;
@@ -104,15 +105,14 @@ class Stream {
     const auto look = [this] {
       return queue_.empty() ? api_.tasks.queues() : std::vector{api_.tasks.queue(queue_)};
     };
-    auto looked = api_.pool.submit(look);
-    if (!looked) co_return std::string();  // Too busy: the next second.
-    const auto queues = co_await *looked;
+    auto looked = on_pool_thread(api_.pool, look);
+    const auto queues = co_await std::move(looked);
     std::vector<std::string> items;
     for (const auto& each : queues) {
       items.push_back(queue_stats(each, api_.meters.look(each.name)));
     }
     co_return fmt::format("event: stats\ndata: {{\"at\":\"{}\",\"queues\":[{}]}}\n\n",
-                          to_text(api_.core->clock().now()), fmt::join(items, ","));
+                          tasks::to_text(api_.core->clock().now()), fmt::join(items, ","));
   }
 
   ApiContext& api_;

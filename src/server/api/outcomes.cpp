@@ -159,8 +159,9 @@ std::optional<ApiError> error_of(Recorded recorded) {
     case Recorded::stale:
       return ApiError{.status = 409,
                       .code = "stale_lease",
-                      .message = "the lease is not good any more: it has ended, and the task may be "
-                                 "somebody else's by now; stop working on it",
+                      .message =
+                          "the lease is not good any more: it has ended, and the task may be "
+                          "somebody else's by now; stop working on it",
                       .field = "lease"};
     case Recorded::cancelled:
       return ApiError{.status = 409,
@@ -204,10 +205,9 @@ Lazy<Response> finish_done(ApiContext& api, Call call) {
 
 Lazy<Response> finish_failed(ApiContext& api, Call call) {
   auto body = body_of<FailBody>(call);
-  return record_one(api, failed(id_of(call), lease_of(body.lease),
-                                {.error = std::move(body.error),
-                                 .retry_in = body.retry_in,
-                                 .dead = body.dead}));
+  return record_one(
+      api, failed(id_of(call), lease_of(body.lease),
+                  {.error = std::move(body.error), .retry_in = body.retry_in, .dead = body.dead}));
 }
 
 Lazy<Response> defer(ApiContext& api, Call call) {
@@ -221,9 +221,8 @@ Lazy<Response> defer(ApiContext& api, Call call) {
 
 Lazy<Response> release(ApiContext& api, Call call) {
   const auto body = body_of<ReleaseBody>(call);
-  return record_one(api, {.id = id_of(call),
-                          .lease = lease_of(body.lease),
-                          .kind = Outcome::Kind::released});
+  return record_one(
+      api, {.id = id_of(call), .lease = lease_of(body.lease), .kind = Outcome::Kind::released});
 }
 
 Lazy<Response> extend(ApiContext& api, Call call) {
@@ -270,8 +269,9 @@ Lazy<Response> add_line(ApiContext& api, Call call) {
 std::string line_of(const TaskId& id, Recorded recorded) {
   const auto error = error_of(recorded);
   if (!error) return fmt::format(R"({{"id":"{}","ok":true}})", id.to_string());
-  return fmt::format(R"({{"id":"{}","ok":false,"error":{{"code":"{}","message":"{}","field":null}}}})",
-                     id.to_string(), error->code, error->message);
+  return fmt::format(
+      R"({{"id":"{}","ok":false,"error":{{"code":"{}","message":"{}","field":null}}}})",
+      id.to_string(), error->code, error->message);
 }
 
 Lazy<Response> record_many(ApiContext& api, Call call) {

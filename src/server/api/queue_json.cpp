@@ -219,8 +219,10 @@ QuantilesJson to_quantiles(const Durations& durations) {
 template <typename From, typename To>
 void set(const std::optional<From>& from, To& to) {
   if (!from) return;
-  if constexpr (std::is_same_v<From, DurationField>) to = from->value;
-  else to = *from;
+  if constexpr (std::is_same_v<From, DurationField>)
+    to = from->value;
+  else
+    to = *from;
 }
 
 }  // namespace

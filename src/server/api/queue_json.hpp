@@ -9,8 +9,7 @@
 
 namespace handoff::server {
 
-std::string to_json_text(const tasks::QueueLook& queue, const Meters::Look& meter,
-                         tasks::Time now);
+std::string to_json_text(const tasks::QueueLook& queue, const Meters::Look& meter, tasks::Time now);
 
 // What the call sets; the rest stays as it is. Throws ApiFailure.
 tasks::QueueSettings changed(tasks::QueueSettings settings, const Call& call);

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <expected>
 #include <string>
 
@@ -15,16 +14,7 @@ struct RateField {
   double per_second = 0;
 };
 
-inline std::expected<RateField, std::string> parse_rate(std::string_view text) {
-  constexpr const char* message = "must be a rate such as \"500/s\", \"30/m\" or \"5/h\", or a number a second";
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, number);
-  const std::string_view unit(read.ptr, end);
-  const double seconds = unit == "/s" ? 1 : unit == "/m" ? 60 : unit == "/h" ? 3600 : 0;
-  if (read.ec != std::errc() || seconds == 0) return std::unexpected(message);
-  return RateField{number / seconds};
-}
+std::expected<RateField, tasks::JsonError> read_rate(tasks::JsonView view);
 
 }  // namespace handoff::server
 
@@ -34,9 +24,6 @@ struct handoff::tasks::JsonCodec<handoff::server::RateField> {
     return writer.string(fmt::format("{}/s", field.per_second));
   }
   static std::expected<server::RateField, JsonError> read(JsonView view, const ReadOptions&) {
-    if (view.kind() == JsonKind::number) return server::RateField{view.number()};
-    auto read = server::parse_rate(view.kind() == JsonKind::string ? view.string() : "");
-    if (!read) return std::unexpected(JsonError{.path = {}, .message = std::move(read.error())});
-    return *read;
+    return server::read_rate(view);
   }
 };

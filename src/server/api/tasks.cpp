@@ -30,10 +30,10 @@ void note_refusal(ApiContext& api, const tasks::TaskError& error, std::string_vi
 }
 
 Response accepted(const Enqueued& task) {
-  Response response = json_response(
-      task.is_duplicate ? 200 : 202,
-      fmt::format(R"({{"id":"{}","state":"{}","duplicate":{}}})", task.id.to_string(),
-                  to_string(task.state), task.is_duplicate));
+  Response response =
+      json_response(task.is_duplicate ? 200 : 202,
+                    fmt::format(R"({{"id":"{}","state":"{}","duplicate":{}}})", task.id.to_string(),
+                                to_string(task.state), task.is_duplicate));
   response.headers.emplace_back("Location", "/v1/tasks/" + task.id.to_string());
   return response;
 }
@@ -72,7 +72,8 @@ Response accepted(const std::vector<Enqueued>& all) {
 Lazy<Response> enqueue_batch(ApiContext& api, Call call) {
   std::vector<NewTask> all = read_batch(call.request);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].payload.size() > api.payload_limit) check_payload(api, all[i], fmt::format("[{}].", i));
+    if (all[i].payload.size() > api.payload_limit)
+      check_payload(api, all[i], fmt::format("[{}].", i));
   }
   const std::string queue = all.empty() ? std::string() : all.front().queue;
   const std::size_t number = all.size();

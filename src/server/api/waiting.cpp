@@ -11,9 +11,9 @@ namespace {
 class Waits {
  public:
   Waits(ApiContext& api, const tasks::TaskId& id, const std::stop_token& hurry)
-      : listeners_(api.core->listeners()), id_(id), hurries_(hurry, [this] {
-          waiting_.told.set();
-        }) {
+      : listeners_(api.core->listeners()),
+        id_(id),
+        hurries_(hurry, [this] { waiting_.told.set(); }) {
     listeners_.add_wait(id_, waiting_);
   }
   Waits(const Waits&) = delete;
@@ -49,9 +49,8 @@ Lazy<> wait_until(ApiContext& api, IsOver is_over, tasks::TaskId id, Deadline de
   Waits waits(api, id, hurry);
   for (;;) {
     const auto look = [&] { return is_over(api, id); };
-    auto looked = api.pool.submit(look);
-    if (!looked) co_return;
-    const bool is_finished = co_await *looked;
+    auto looked = on_pool_thread(api.pool, look);
+    const bool is_finished = co_await std::move(looked);
     if (is_finished || hurry.stop_requested()) co_return;
     const auto told = co_await waits.told().async_wait(deadline);
     if (!told || hurry.stop_requested()) co_return;

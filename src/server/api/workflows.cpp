@@ -47,7 +47,8 @@ tasks::Workflow to_workflow(WorkflowBody body, std::string_view trace) {
 
 Response start(ApiContext& api, const Call& call) {
   auto body = body_of<WorkflowBody>(call);
-  const auto started = must(api.tasks.start(to_workflow(std::move(body), call.request.traceparent)));
+  const auto started =
+      must(api.tasks.start(to_workflow(std::move(body), call.request.traceparent)));
   std::vector<std::string> items;
   for (const auto& [name, id] : started.tasks) {
     items.push_back(fmt::format(R"("{}":"{}")", name, id.to_string()));

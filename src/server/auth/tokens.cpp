@@ -136,8 +136,9 @@ std::expected<Tokens::Holder, ApiError> Tokens::holder(std::string_view authoriz
   if (known->empty()) return Holder();
   const auto token = bearer(authorization);
   if (!token) {
-    return std::unexpected(unauthorized(
-        "a token is needed: send `Authorization: Bearer <token>`; `handoff token create` makes one"));
+    return std::unexpected(
+        unauthorized("a token is needed: send `Authorization: Bearer <token>`; `handoff token "
+                     "create` makes one"));
   }
   const std::string hash = hash_of(*token);
   const Known* found = nullptr;

@@ -75,11 +75,8 @@ EventLog::Reader::Part EventLog::Reader::next(std::string_view queue, std::size_
     const Entry& entry = log_.ring_[++seen_ % size];
     const std::string& name = log_.queues_[entry.queue];
     if (!queue.empty() && queue != name) continue;
-    part.events.push_back({.number = seen_,
-                           .id = entry.id,
-                           .state = entry.state,
-                           .at = entry.at,
-                           .queue = name});
+    part.events.push_back(
+        {.number = seen_, .id = entry.id, .state = entry.state, .at = entry.at, .queue = name});
   }
   if (seen_ < log_.last_) told_.set();
   return part;

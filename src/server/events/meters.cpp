@@ -19,7 +19,8 @@ void add(QueueTotals& sum, const QueueTotals& other) {
 
 void Durations::add(std::chrono::milliseconds duration) {
   const auto count = static_cast<std::uint64_t>(std::max<std::int64_t>(duration.count(), 0));
-  const auto bucket = std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(count)), buckets - 1);
+  const auto bucket =
+      std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(count)), buckets - 1);
   ++counts[bucket];
   ++total;
   sum_seconds += static_cast<double>(count) / 1000;
@@ -52,7 +53,7 @@ void Meters::turn_locked(Meter& meter) {
   meter.second = second;
 }
 
-void Meters::count_locked(Meter& meter, std::uint64_t QueueTotals::*what, std::uint64_t number) {
+void Meters::count_locked(Meter& meter, std::uint64_t QueueTotals::* what, std::uint64_t number) {
   meter.totals.*what += number;
   meter.by_second[static_cast<std::size_t>(meter.second % seconds)].*what += number;
 }

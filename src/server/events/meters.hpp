@@ -74,7 +74,7 @@ class Meters {
     Durations runs;
   };
   Meter* meter_locked(std::string_view queue);
-  void count_locked(Meter& meter, std::uint64_t QueueTotals::*what, std::uint64_t number);
+  void count_locked(Meter& meter, std::uint64_t QueueTotals::* what, std::uint64_t number);
   void turn_locked(Meter& meter);
   Look look_locked(Meter& meter);
 

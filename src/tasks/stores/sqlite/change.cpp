@@ -76,10 +76,8 @@ StateChange& SqliteTransaction::note_state(const TaskRow& row, QueueRow& queue) 
     queue.number_in_changes = static_cast<std::uint32_t>(changes_.queues.size());
     changes_.queues.push_back(queue.name);
   }
-  return changes_.states.emplace_back(StateChange{.id = row.id,
-                                                  .state = row.state,
-                                                  .from = row.state,
-                                                  .queue = *queue.number_in_changes});
+  return changes_.states.emplace_back(StateChange{
+      .id = row.id, .state = row.state, .from = row.state, .queue = *queue.number_in_changes});
 }
 
 // A new one.

@@ -174,9 +174,9 @@ bool SqliteTransaction::claim_next(QueueRow& queue, const ClaimRequest& request,
     return claim_rows(queue, request, rows, claimed);
   }
   const Millis lease_for = candidates.front().claimed.lease_for;
-  const auto changed =
-      execute(database_, CLAIM "where seq in (select seq from handoff_task " NEXT_READY ")", now_,
-              token, since_boot_ + lease_for, owner(request), if_any(request.worker), queue.id, most);
+  const auto changed = execute(
+      database_, CLAIM "where seq in (select seq from handoff_task " NEXT_READY ")", now_, token,
+      since_boot_ + lease_for, owner(request), if_any(request.worker), queue.id, most);
   HANDOFF_ASSERT(changed == std::ssize(candidates));
   for (Candidate& each : candidates) {
     take(queue, each);

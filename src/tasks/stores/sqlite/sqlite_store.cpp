@@ -164,7 +164,9 @@ Changes SqliteStore::reclaim_from(const std::function<bool(std::int64_t)>& is_go
           forget_workers(is_gone);
           std::vector<std::int64_t> gone;
           {
-            Query owners(writer_, "select distinct process from handoff_task where state = 3 and process is not null");
+            Query owners(writer_,
+                         "select distinct process from handoff_task where state = 3 and process is "
+                         "not null");
             while (owners.next()) {
               if (is_gone(owners.number(0))) gone.push_back(owners.number(0));
             }

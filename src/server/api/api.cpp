@@ -1,0 +1,121 @@
+#include "server/api/api.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace handoff::server {
+
+namespace {
+constexpr auto between_sweeps = std::chrono::seconds(15);
+
+ApiError internal_error() {
+  return {.status = 500,
+          .code = "internal",
+          .message = "something went wrong here; the log of the server has more"};
+}
+
+bool is_change(const Route& route) { return route.method != Method::get; }
+}  // namespace
+
+Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
+    : log_(log),
+      pool_({.workers = options.threads,
+             .capacity = 1024,
+             .when_full = WhenFull::reject,
+             .name = "looks at the store"}),
+      context_{.tasks = tasks,
+               .core = tasks::TasksAccess::shared_core(tasks),
+               .pool = pool_,
+               .workers = workers_,
+               .events = events_,
+               .meters = meters_,
+               .payload_limit = options.payload_limit},
+      tokens_(*context_.core) {
+  add_task_routes(router_, context_);
+  add_bulk_routes(router_, context_);
+  add_claim_routes(router_, context_);
+  add_outcome_routes(router_, context_);
+  add_queue_routes(router_, context_);
+  add_workflow_routes(router_, context_);
+  add_schedule_routes(router_, context_);
+  add_event_routes(router_, context_);
+  add_system_routes();
+  context_.core->observe([this](const tasks::Changes& changes) {
+    events_.add(changes);
+    meters_.add(changes);
+  });
+  const auto sweep = [this] {
+    for (const std::int64_t row : workers_.forget()) {
+      context_.core->batcher().run(
+          [row](tasks::Transaction& transaction) { transaction.remove_worker(row); });
+    }
+  };
+  static_cast<void>(pool_.every(between_sweeps, sweep));
+}
+
+Api::~Api() {
+  context_.core->observe({});
+  pool_.shutdown(finish_within(std::chrono::seconds(10)));
+}
+
+bool Api::may_wait(const Request& request) const {
+  const auto match = router_.find(request);
+  if (!match) return false;
+  const auto asks = [&] {
+    return std::ranges::find(request.query, "wait", &Pairs::value_type::first) !=
+           request.query.end();
+  };
+  return match->route->waits == Waits::always || (match->route->waits == Waits::if_asked && asks());
+}
+
+Response Api::refuse(int status, std::string_view code, std::string_view message) const {
+  ApiError error{.status = status, .code = std::string(code), .message = std::string(message)};
+  if (status == 503) error.retry_after = std::chrono::seconds(1);
+  return to_response(error);
+}
+
+Tokens::Holder Api::let_in(const Route& route, const Request& request) {
+  if (route.role == Role::nobody) return {};
+  auto holder = must(tokens_.holder(request.authorization));
+  if (holder.role >= route.role) return holder;
+  throw ApiFailure(
+      {.status = 403,
+       .code = "forbidden",
+       .message = fmt::format("this takes a token with the role {}; \"{}\" has the role {}",
+                              to_string(route.role), holder.name, to_string(holder.role))});
+}
+
+// Who has changed what; with what, the store knows.
+void Api::audit(const Route& route, const Request& request, const Tokens::Holder& who, int status) {
+  if (route.role != Role::admin || !is_change(route)) return;
+  log_.info("audit", {{"action", fmt::format("{} {}", to_string(request.method), request.path)},
+                      {"token", who.name.empty() ? "(none)" : std::string_view(who.name)},
+                      {"peer", request.peer},
+                      {"status", fmt::to_string(status)}});
+}
+
+Lazy<Response> Api::answer(Request request) {
+  std::optional<ApiError> error;
+  Response response;
+  const Route* route = nullptr;
+  Tokens::Holder who;
+  try {
+    auto match = must(router_.find(request));
+    route = match.route;
+    who = let_in(*route, request);
+    Call call{.request = request, .parameters = std::move(match.parameters)};
+    auto lazy = route->handler(std::move(call));
+    response = co_await std::move(lazy);
+  } catch (const ApiFailure& failure) {
+    error = failure.error();
+  } catch (const std::exception& failure) {
+    log_.error("a request failed", {{"path", request.path}, {"why", failure.what()}});
+    error = internal_error();
+  }
+  if (error) response = to_response(*error);
+  if (route != nullptr) audit(*route, request, who, response.status);
+  co_return response;
+}
+
+}  // namespace handoff::server

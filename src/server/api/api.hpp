@@ -1,0 +1,59 @@
+// The HTTP API of a store: docs/http-api.md. What is between it and the network is http/http_server.hpp's.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+
+#include "handoff/pool.hpp"
+#include "server/api/context.hpp"
+#include "server/auth/tokens.hpp"
+#include "server/http/http_server.hpp"
+#include "server/http/router.hpp"
+#include "server/http/service.hpp"
+#include "server/log.hpp"
+
+namespace handoff::server {
+
+struct ApiOptions {
+  std::size_t payload_limit = std::size_t{1} << 20;
+  std::size_t threads = 4;  // For what only looks.
+};
+
+class Api final : public Service {
+ public:
+  Api(tasks::Tasks tasks, ApiOptions options, Log& log);
+  ~Api();
+
+  Lazy<Response> answer(Request request) override;
+  bool may_wait(const Request& request) const override;
+  Response refuse(int status, std::string_view code, std::string_view message) const override;
+
+  const Router& router() const { return router_; }
+  Tokens& tokens() { return tokens_; }
+  // What /metrics tells of the connections.
+  void count_with(std::function<HttpCounters()> counters) { counters_ = std::move(counters); }
+  // From now on /readyz says so.
+  void begin_to_shut_down() { is_shutting_down_ = true; }
+
+ private:
+  // Throws ApiFailure.
+  Tokens::Holder let_in(const Route& route, const Request& request);
+  void audit(const Route& route, const Request& request, const Tokens::Holder& who, int status);
+  void add_system_routes();
+  Response metrics();
+  Response readiness();
+
+  Log& log_;
+  EventLog events_;
+  Meters meters_;
+  RemoteWorkers workers_;
+  WorkerPool pool_;
+  ApiContext context_;
+  Tokens tokens_;
+  Router router_;
+  std::function<HttpCounters()> counters_;
+  std::atomic<bool> is_shutting_down_{false};
+};
+
+}  // namespace handoff::server

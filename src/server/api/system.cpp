@@ -1,0 +1,85 @@
+// What is not about tasks: whether the server lives, how it is doing, what it offers.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "server/api/api.hpp"
+#include "server/api/metrics.hpp"
+#include "server/api/openapi.hpp"
+
+namespace handoff::server {
+
+namespace {
+
+Lazy<Response> at_once(Response response) { co_return response; }
+
+constexpr std::string_view front_page = R"(<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Handoff</title>
+<style>body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem}pre{background:#8881;padding:1rem;overflow:auto}</style>
+</head><body><h1>Handoff</h1><p>This server hands work from those who have it to those who do it. Try:</p>
+<pre>curl -X POST localhost:8077/v1/tasks -H 'Content-Type: application/json' \
+  -d '{"queue":"email","kind":"welcome","payload":{"to":"new@example.org"}}'</pre>
+<p><a href="/v1/queues">queues</a> · <a href="/v1/tasks">tasks</a> · <a href="/v1/workers">workers</a> · <a href="/metrics">metrics</a> · <a href="/openapi.json">OpenAPI</a></p>
+</body></html>
+)";
+
+}  // namespace
+
+// The store answers, and nobody shuts down.
+Response Api::readiness() {
+  if (is_shutting_down_) {
+    return refuse(503, "unavailable", "the server is shutting down");
+  }
+  context_.core->store().read([](tasks::Transaction& transaction) { transaction.tokens(); });
+  return json_response(200, R"({"status":"ready"})");
+}
+
+Response Api::metrics() {
+  return {.status = 200,
+          .body = metrics_text(context_, counters_ ? counters_() : HttpCounters()),
+          .content_type = "text/plain; version=0.0.4"};
+}
+
+void Api::add_system_routes() {
+  const auto on_the_pool = [this](Response (Api::*work)()) {
+    return [this, work](Call) -> Lazy<Response> {
+      return [](Api& api, Response (Api::*what)()) -> Lazy<Response> {
+        const auto run = [&api, what] { return (api.*what)(); };
+        auto lazy = on_pool_thread(api.pool_, run);
+        co_return co_await std::move(lazy);
+      }(*this, work);
+    };
+  };
+  router_.add({.method = Method::get,
+               .pattern = "/",
+               .role = Role::nobody,
+               .summary = "A page for people",
+               .handler = [](Call) {
+                 return at_once({.status = 200,
+                                 .body = std::string(front_page),
+                                 .content_type = "text/html; charset=utf-8"});
+               }});
+  router_.add({.method = Method::get,
+               .pattern = "/healthz",
+               .role = Role::nobody,
+               .summary = "The server lives",
+               .handler = [](Call) { return at_once(json_response(200, R"({"status":"ok"})")); }});
+  router_.add({.method = Method::get,
+               .pattern = "/readyz",
+               .role = Role::nobody,
+               .summary = "The store answers, and the server does not shut down",
+               .handler = on_the_pool(&Api::readiness)});
+  router_.add({.method = Method::get,
+               .pattern = "/metrics",
+               .role = Role::any,
+               .summary = "How it is doing, for Prometheus",
+               .handler = on_the_pool(&Api::metrics)});
+  router_.add(
+      {.method = Method::get,
+       .pattern = "/openapi.json",
+       .role = Role::nobody,
+       .summary = "This API as OpenAPI 3.1",
+       .handler = [this](Call) { return at_once(json_response(200, openapi_text(router_))); }});
+}
+
+}  // namespace handoff::server
