@@ -1,0 +1,84 @@
+#include "server/serve.hpp"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "handoff/event.hpp"
+#include "handoff/tasks/tasks.hpp"
+#include "server/api/api.hpp"
+#include "server/http/http_server.hpp"
+
+namespace handoff::server {
+
+namespace {
+
+bool is_loopback(const std::string& address) {
+  return address.starts_with("127.") || address == "::1" || address == "localhost";
+}
+
+std::string url_of(const Config& config, std::uint16_t port) {
+  const bool is_v6 = config.address.find(':') != std::string::npos;
+  return fmt::format("{}://{}{}{}:{}", config.tls_certificate.empty() ? "http" : "https",
+                     is_v6 ? "[" : "", config.address, is_v6 ? "]" : "", port);
+}
+
+tasks::Tasks open_store(const Config& config) {
+  auto opened = tasks::open(config.store, {.fast = config.fast});
+  if (!opened) throw std::runtime_error(opened.error().message);
+  return *std::move(opened);
+}
+
+// Who can be reached from elsewhere asks who comes.
+void must_be_safe(const Config& config, Tokens& tokens) {
+  if (is_loopback(config.address) || tokens.are_needed()) return;
+  throw std::runtime_error(
+      fmt::format("{} can be reached from other machines, and there are no tokens: make one with "
+                  "`handoff token "
+                  "create --store {} --name admin --role admin`, or listen on 127.0.0.1",
+                  config.address, config.store));
+}
+
+HttpOptions http_options(const Config& config, Log& log) {
+  HttpOptions options{.address = config.address,
+                      .port = config.port,
+                      .threads = config.threads,
+                      .tls_certificate = config.tls_certificate,
+                      .tls_key = config.tls_key,
+                      .host_names = config.hosts};
+  options.limits.connections = config.connections;
+  options.limits.body = config.body_limit;
+  options.log = [&log](LogLevel level, const std::string& message) {
+    const auto severity = level == LogLevel::error     ? LogSeverity::error
+                          : level == LogLevel::warning ? LogSeverity::warning
+                                                       : LogSeverity::info;
+    log.write(severity, message, {});
+  };
+  return options;
+}
+
+}  // namespace
+
+void serve(const Config& config, const std::stop_token& stop,
+           const std::function<void(const Listening&)>& on_listening) {
+  if (const auto good = check(config); !good) throw std::runtime_error(good.error());
+  Log log(config.log);
+  Api api(open_store(config), {.payload_limit = config.payload_limit}, log);
+  must_be_safe(config, api.tokens());
+  HttpServer http(http_options(config, log), api);
+  api.count_with([&http] { return http.counters(); });
+  http.start();
+  const std::string url = url_of(config, http.port());
+  log.info("listening", {{"url", url}, {"store", config.store}});
+  on_listening({.url = url, .needs_token = api.tokens().are_needed()});
+
+  Event stopped;
+  const std::stop_callback stops(stop, [&] { stopped.set(); });
+  static_cast<void>(stopped.wait());
+  log.info("shutting down", {{"grace", tasks::to_text(config.grace)}});
+  api.begin_to_shut_down();
+  http.stop(within(config.grace));
+  log.info("stopped", {});
+}
+
+}  // namespace handoff::server
