@@ -1,0 +1,200 @@
+// Clients that are slow, too many or too large cost no more than the limits allow.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/http_fixture.hpp"
+
+namespace {
+
+using namespace http_test;
+
+using HttpLimits = HttpTest;
+
+TEST_F(HttpLimits, AnIdleConnectionIsClosedWithoutAWord) {
+  options.limits.idle = 20ms;
+  start();
+  raw::Client fresh(port());
+  raw::Client used(port());
+  used.send(raw::request("GET", "/"));
+  EXPECT_EQ(used.read_answer().status, 200);
+  EXPECT_EQ(fresh.read_to_end(), "");
+  EXPECT_EQ(used.read_to_end(), "");
+}
+
+TEST_F(HttpLimits, AHeaderThatTakesTooLongIsRefusedHoweverItTrickles) {
+  options.limits.header_read = 40ms;
+  start();
+  raw::Client client(port());
+  client.send("GET / HTTP/1.1\r\n");
+  eventually([&] { return client.has_input() || !client.try_send("X"); });
+  EXPECT_EQ(client.read_answer().status, 408);
+  EXPECT_TRUE(client.is_closed_by_server());
+}
+
+TEST_F(HttpLimits, ABodyThatDoesNotComeIsRefused) {
+  options.limits.progress = 40ms;
+  start();
+  raw::Client client(port());
+  client.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nhello");
+  EXPECT_EQ(client.read_answer().status, 408);
+  EXPECT_TRUE(client.is_closed_by_server());
+}
+
+TEST_F(HttpLimits, AnAnswerMayTakeLongerThanAllLimits) {
+  options.limits.idle = options.limits.header_read = options.limits.progress = 20ms;
+  handoff::Event go;
+  service.on("/slow", [&](Request) -> Lazy<Response> {
+    const auto was_set = co_await go.async_wait();
+    static_cast<void>(was_set);
+    co_return Response{.body = "slow"};
+  });
+  start();
+  raw::Client slow(port());
+  slow.send(raw::request("GET", "/slow"));
+  raw::Client idle(port());
+  EXPECT_EQ(idle.read_to_end(), "");  // Several times its limit is over by then.
+  EXPECT_EQ(raw::Client(port()).read_to_end(), "");
+  go.set();
+  EXPECT_EQ(slow.read_answer().body, "slow");
+}
+
+TEST_F(HttpLimits, AReaderThatStopsReadingIsCutAndTheAnswerLost) {
+  options.limits.progress = 40ms;
+  handoff::Event lost;
+  service.on("/big", [&](Request) -> Lazy<Response> {
+    Response response{.body = std::string(50'000'000, 'x')};
+    response.on_lost = [&] { lost.set(); };
+    co_return response;
+  });
+  start();
+  raw::Client client(port(), {.receive_buffer = 4096});
+  client.send(raw::request("GET", "/big"));
+  EXPECT_TRUE(lost.wait({.deadline = handoff::within(10s)}));
+  eventually([&] { return http->counters().connections_open == 0; });
+}
+
+TEST_F(HttpLimits, AReaderThatIsSlowButReadsGetsAllOfIt) {
+  options.limits.progress = 500ms;
+  service.on("/big", [](Request) -> Lazy<Response> {
+    co_return Response{.body = std::string(5'000'000, 'x')};
+  });
+  start();
+  raw::Client client(port(), {.receive_buffer = 4096});
+  client.send(raw::request("GET", "/big"));
+  EXPECT_EQ(client.read_answer().body.size(), 5'000'000U);
+}
+
+TEST_F(HttpLimits, OneConnectionTooManyIsToldToComeBackLater) {
+  options.limits.connections = 2;
+  start();
+  auto first = std::make_unique<raw::Client>(port());
+  raw::Client second(port());
+  eventually([&] { return http->counters().connections_open == 2; });
+  raw::Client third(port());
+  const auto answer = third.read_answer();
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_GE(std::stoi(answer.header("retry-after")), 1);
+  EXPECT_EQ(answer.header("connection"), "close");
+  EXPECT_NE(answer.body.find(R"("code":"unavailable")"), std::string::npos);
+  third.close();
+  EXPECT_EQ(http->counters().connections_refused, 1U);
+
+  first.reset();
+  eventually([&] { return http->counters().connections_open == 1; });
+  EXPECT_EQ(raw::get(port(), "/").status, 200);
+}
+
+TEST_F(HttpLimits, AFloodOfConnectionsIsDroppedAndThoseWhoWereThereAreServed) {
+  options.limits.connections = 4;
+  options.limits.linger = 10s;
+  start();
+  raw::Client early(port());
+  early.send(raw::request("GET", "/1"));
+  EXPECT_EQ(early.read_answer().status, 200);
+  std::vector<std::unique_ptr<raw::Client>> flood;
+  for (int i = 0; i < 100; ++i) flood.push_back(std::make_unique<raw::Client>(port()));
+  eventually([&] { return http->counters().connections_total == 101; });
+  EXPECT_LE(http->counters().connections_open, 4U + 16U + 1U);
+  early.send(raw::request("GET", "/2"));
+  EXPECT_EQ(early.read_answer().body, "GET /2");
+}
+
+TEST_F(HttpLimits, LargeBodiesTogetherHaveALimit) {
+  options.limits.all_bodies = 3'000'000;
+  start();
+  raw::Client first(port());
+  first.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n\r\n" +
+             std::string(1'999'999, 'x'));
+  eventually([&] { return http->counters().bytes_received > 1'999'999; });
+  const auto refused = raw::post(port(), "/second", std::string(2'000'000, 'x'));
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.header("retry-after"), "1");
+  EXPECT_EQ(raw::post(port(), "/small", std::string(60'000, 'x')).status, 200);
+  first.send("x");
+  EXPECT_EQ(first.read_answer().status, 200);
+  EXPECT_EQ(raw::post(port(), "/second", std::string(2'000'000, 'x')).status, 200);
+}
+
+// Gives all numbers of files to something else.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = ::dup(0);
+    ::close(next);
+    const rlimit few{.rlim_cur = static_cast<rlim_t>(next), .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &few);
+  }
+  ~NoMoreFiles() { give_back(); }
+  void give_back() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(HttpLimits, WithoutFilesConnectionsWaitUntilThereAreSome) {
+  start();
+  raw::Client client(port());
+  client.send(raw::request("GET", "/1"));
+  EXPECT_EQ(client.read_answer().status, 200);
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  NoMoreFiles none;
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(port());
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  ASSERT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  eventually([&] { return !lines().empty(); });
+  EXPECT_NE(lines()[0].find("cannot accept"), std::string::npos);
+  client.send(raw::request("GET", "/2"));
+  EXPECT_EQ(client.read_answer().body, "GET /2");
+
+  none.give_back();
+  eventually([&] { return http->counters().connections_total == 2; });
+  ::close(socket);
+}
+
+TEST_F(HttpLimits, APortThatIsTakenIsNamedInTheError) {
+  start();
+  options.port = port();
+  try {
+    const HttpServer second(options, service);
+    FAIL() << "two servers on one port";
+  } catch (const std::runtime_error& error) {
+    EXPECT_NE(std::string(error.what()).find("127.0.0.1 port " + std::to_string(port())),
+              std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("choose another port"), std::string::npos);
+  }
+}
+
+TEST_F(HttpLimits, AnAddressThatIsNoneIsRefused) {
+  options.address = "tasks.example";
+  EXPECT_THROW(HttpServer(options, service), std::invalid_argument);
+}
+
+}  // namespace
