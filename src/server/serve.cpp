@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "handoff/event.hpp"
+#include "handoff/tasks/duration.hpp"
 #include "handoff/tasks/tasks.hpp"
 #include "server/api/api.hpp"
 #include "server/http/http_server.hpp"

@@ -1,0 +1,218 @@
+// Handing tasks in, and looking at them.
+#include "server/api_fixture.hpp"
+
+namespace handoff::tests {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class ApiTasks : public ApiTest {};
+
+TEST_F(ApiTasks, AreAcceptedWithAnIdAndAPlace) {
+  const Reply made =
+      post("/v1/tasks", R"({"queue":"email","kind":"welcome","payload":{"to":"a@b"}})");
+  EXPECT_EQ(made.status, 202);
+  EXPECT_EQ(made.at("state"), "ready");
+  EXPECT_EQ(made.at("duplicate"), "false");
+  EXPECT_EQ(made.answer.header("location"), "/v1/tasks/" + made.at("id"));
+  const Reply task = get(made.answer.header("location"));
+  EXPECT_EQ(task.status, 200);
+  EXPECT_EQ(task.at("queue"), "email");
+  EXPECT_EQ(task.at("kind"), "welcome");
+  EXPECT_EQ(task.at("payload.to"), "a@b");
+  EXPECT_EQ(task.at("state"), "ready");
+  EXPECT_EQ(task.at("max_attempts"), "20");
+  EXPECT_EQ(task.at("result"), "(none)");
+}
+
+TEST_F(ApiTasks, TakeAllOptions) {
+  const Reply made = post("/v1/tasks", R"({"queue":"q","kind":"a/b","payload":[1],"delay":"2h",
+    "priority":-5,"max_attempts":3,"timeout":"90s","unique_key":"u","unique_for":"1m",
+    "expires_in":"1d","group":"g","trace":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"})");
+  ASSERT_EQ(made.status, 202) << made.answer.body;
+  EXPECT_EQ(made.at("state"), "scheduled");
+  const Reply task = get("/v1/tasks/" + made.at("id"));
+  EXPECT_EQ(task.at("priority"), "-5");
+  EXPECT_EQ(task.at("max_attempts"), "3");
+  EXPECT_EQ(task.at("timeout"), "90s");
+  EXPECT_EQ(task.at("unique_key"), "u");
+  EXPECT_EQ(task.at("group"), "g");
+  EXPECT_THAT(task.at("trace"), StartsWith("00-0af7"));
+}
+
+TEST_F(ApiTasks, TakeTheTraceOfTheirRequest) {
+  const std::string trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+  const Reply made =
+      post("/v1/tasks", R"({"queue":"q","kind":"k"})", "traceparent: " + trace + "\r\n");
+  EXPECT_EQ(get("/v1/tasks/" + made.at("id")).at("trace"), trace);
+}
+
+TEST_F(ApiTasks, AreNotMadeTwice) {
+  const std::string id = "018fe1a2-6c10-7a3b-9c1d-0f2e4d5a6b7c";
+  const std::string body = R"({"queue":"q","kind":"k","id":")" + id + R"("})";
+  EXPECT_EQ(post("/v1/tasks", body).status, 202);
+  const Reply again = post("/v1/tasks", body);
+  EXPECT_EQ(again.status, 200);
+  EXPECT_EQ(again.at("id"), id);
+  EXPECT_EQ(again.at("duplicate"), "true");
+  const std::string first = add("q", R"(,"unique_key":"u")");
+  const Reply second = post("/v1/tasks", R"({"queue":"q","kind":"k","unique_key":"u"})");
+  EXPECT_EQ(second.status, 200);
+  EXPECT_EQ(second.at("id"), first);
+}
+
+TEST_F(ApiTasks, ThatAreWrongAreRefusedByTheNameOfTheField) {
+  struct Case {
+    std::string_view body;
+    std::string_view field;
+    std::string_view says;
+  };
+  constexpr Case cases[] = {
+      {R"({"kind":"k"})", "queue", "queue"},
+      {R"({"queue":"a b","kind":"k"})", "queue", "1 to 64"},
+      {R"({"queue":"q","kind":"k","priority":101})", "priority", "-100 to 100"},
+      {R"({"queue":"q","kind":"k","priority":"high"})", "priority", "whole number"},
+      {R"({"queue":"q","kind":"k","delay":"soon"})", "delay", "unit"},
+      {R"({"queue":"q","kind":"k","id":"7"})", "id", "UUID"},
+      {R"({"queue":"q","kind":"k","max_attemps":3})", "max_attemps", "max_attempts"},
+      {R"({"queue":"q","kind":"k","trace":"x"})", "trace", "traceparent"},
+      {R"({"queue":"q","kind":"k","notify":{"url":"http://127.0.0.1/"}})", "notify",
+       "not supported"},
+      {R"([])", "null", "object"},
+      {R"({"queue":)", "null", ""},
+  };
+  for (const Case& each : cases) {
+    const Reply reply = post("/v1/tasks", each.body);
+    EXPECT_EQ(reply.status, 400) << each.body;
+    EXPECT_EQ(reply.at("error.code"), "bad_request") << each.body;
+    EXPECT_EQ(reply.at("error.field"), each.field) << reply.answer.body;
+    EXPECT_THAT(reply.at("error.message"), HasSubstr(each.says)) << each.body;
+  }
+  EXPECT_EQ(tasks.list()->tasks.size(), 0u);
+}
+
+TEST_F(ApiTasks, ThatAreNoJsonAreRefused) {
+  const Reply reply =
+      reply_of(raw::ask(port(),
+                        "POST /v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+                        "application/x-www-form-urlencoded\r\nContent-Length: 4\r\n\r\na=b1"));
+  EXPECT_EQ(reply.status, 415);
+  EXPECT_EQ(reply.at("error.code"), "unsupported_media_type");
+  EXPECT_THAT(reply.at("error.message"), HasSubstr("Content-Type: application/json"));
+}
+
+TEST_F(ApiTasks, AreRefusedByAFullQueue) {
+  ASSERT_EQ(put("/v1/queues/small", R"({"capacity":1})").status, 200);
+  add("small");
+  const Reply full = post("/v1/tasks", R"({"queue":"small","kind":"k"})");
+  EXPECT_EQ(full.status, 503);
+  EXPECT_EQ(full.at("error.code"), "full");
+  EXPECT_EQ(full.at("error.message"), "queue \"small\" holds 1 of 1 tasks");
+  EXPECT_EQ(full.answer.header("retry-after"), "1");
+  EXPECT_NE(get("/v1/queues/small").at("rates.rejected"), "0");
+}
+
+TEST_F(ApiTasks, OfABatchAreStoredTogether) {
+  const Reply made =
+      post("/v1/tasks/batch", R"([{"queue":"q","kind":"a"},{"queue":"q","kind":"b"}])");
+  EXPECT_EQ(made.status, 202);
+  EXPECT_EQ(made.size("ids"), 2u);
+  EXPECT_EQ(get("/v1/tasks/" + made.at("ids.1")).at("kind"), "b");
+  const Reply wrong =
+      post("/v1/tasks/batch", R"([{"queue":"q","kind":"a"},{"queue":"q q","kind":"b"}])");
+  EXPECT_EQ(wrong.status, 400);
+  EXPECT_EQ(wrong.at("error.field"), "[1].queue");
+  EXPECT_EQ(tasks.list()->tasks.size(), 2u);
+}
+
+TEST_F(ApiTasks, OfABatchMayComeInLines) {
+  const std::string body =
+      "{\"queue\":\"q\",\"kind\":\"a\"}\n\n{\"queue\":\"q\",\"kind\":\"b\"}\r\n";
+  const auto lines = [&](const std::string& text) {
+    return reply_of(raw::ask(port(),
+                             "POST /v1/tasks/batch HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+                             "application/x-ndjson\r\nContent-Length: " +
+                                 std::to_string(text.size()) + "\r\n\r\n" + text));
+  };
+  EXPECT_EQ(lines(body).size("ids"), 2u);
+  const Reply wrong = lines(body + "{\"queue\":7}");
+  EXPECT_EQ(wrong.status, 400);
+  EXPECT_EQ(wrong.at("error.field"), "[2].queue");
+}
+
+TEST_F(ApiTasks, AreListedNewestFirst) {
+  for (int i = 0; i < 5; ++i) add();
+  add("other");
+  const Reply first = get("/v1/tasks?queue=q&limit=3");
+  EXPECT_EQ(first.size("tasks"), 3u);
+  const Reply rest = get("/v1/tasks?queue=q&limit=3&cursor=" + first.at("next_cursor"));
+  EXPECT_EQ(rest.size("tasks"), 2u);
+  EXPECT_EQ(rest.at("next_cursor"), "(none)");
+  EXPECT_EQ(get("/v1/tasks?state=done").size("tasks"), 0u);
+  for (const auto* wrong :
+       {"?qeue=q", "?limit=0", "?limit=x", "?state=old", "?cursor=x", "?limit=1&limit=2"}) {
+    EXPECT_EQ(get(std::string("/v1/tasks") + wrong).status, 400) << wrong;
+  }
+  EXPECT_THAT(get("/v1/tasks?qeue=q").at("error.message"), HasSubstr("did you mean \"queue\""));
+}
+
+TEST_F(ApiTasks, CanBeWaitedFor) {
+  const std::string id = add();
+  EXPECT_EQ(get("/v1/tasks/" + id + "?wait=1ms").at("state"), "ready");
+  raw::Client waits(port());
+  waits.send(raw::request("GET", "/v1/tasks/" + id + "?wait=60s"));
+  const Reply claimed = claim();
+  EXPECT_EQ(say(claimed, "done", R"(,"result":{"sent":true})").status, 200);
+  const Reply end = reply_of(waits.read_answer());
+  EXPECT_EQ(end.at("state"), "done");
+  EXPECT_EQ(end.at("result.sent"), "true");
+  EXPECT_EQ(get("/v1/tasks/" + id + "?wait=never").status, 400);
+}
+
+TEST_F(ApiTasks, ThatAreNotThereAreNotFound) {
+  const std::string nobody = "018fe1a2-6c10-7a3b-9c1d-0f2e4d5a6b7c";
+  EXPECT_EQ(get("/v1/tasks/" + nobody).status, 404);
+  EXPECT_EQ(get("/v1/tasks/" + nobody).at("error.code"), "not_found");
+  EXPECT_EQ(get("/v1/tasks/" + nobody + "?wait=10s").status, 404);
+  EXPECT_EQ(get("/v1/tasks/7").status, 400);
+  EXPECT_EQ(post("/v1/tasks/" + nobody + "/cancel", "").status, 404);
+  EXPECT_EQ(post("/v1/tasks/" + nobody + "/retry", "").status, 404);
+  EXPECT_EQ(get("/v1/tasks/" + nobody + "/explain").status, 404);
+}
+
+TEST_F(ApiTasks, CanBeCancelledAndRunAgain) {
+  const std::string id = add();
+  const Reply cancelled = post("/v1/tasks/" + id + "/cancel", R"({"reason":"a mistake"})");
+  EXPECT_EQ(cancelled.status, 200);
+  EXPECT_EQ(cancelled.at("state"), "cancelled");
+  EXPECT_EQ(cancelled.at("reason"), "a mistake");
+  EXPECT_EQ(post("/v1/tasks/" + id + "/cancel", "").status, 409);
+  EXPECT_EQ(post("/v1/tasks/" + id + "/retry", "").at("state"), "ready");
+  EXPECT_EQ(post("/v1/tasks/" + id + "/retry", "").at("error.code"), "conflict");
+}
+
+TEST_F(ApiTasks, SayWhyTheyDoNotRun) {
+  const std::string id = add();
+  const Reply nobody = get("/v1/tasks/" + id + "/explain");
+  EXPECT_EQ(nobody.at("code"), "no_worker");
+  EXPECT_EQ(nobody.at("position"), "1");
+  ASSERT_EQ(post("/v1/queues/q/pause", "").at("paused"), "true");
+  EXPECT_EQ(get("/v1/tasks/" + id + "/explain").at("code"), "paused");
+}
+
+TEST_F(ApiTasks, AreChangedInBulk) {
+  for (int i = 0; i < 3; ++i) add();
+  const auto bulk = [&](std::string_view body) { return post("/v1/tasks/bulk", body); };
+  EXPECT_EQ(bulk(R"({"filter":{"queue":"q","state":"ready"},"action":"cancel","dry_run":true})")
+                .at("count"),
+            "3");
+  EXPECT_EQ(bulk(R"({"filter":{"queue":"q","state":"ready"},"action":"cancel"})").at("count"), "3");
+  EXPECT_EQ(bulk(R"({"filter":{"state":"cancelled"},"action":"retry"})").at("count"), "3");
+  EXPECT_EQ(bulk(R"({"filter":{"state":"ready"},"action":"retry"})").at("error.field"),
+            "filter.state");
+  EXPECT_EQ(bulk(R"({"filter":{},"action":"delete"})").at("error.field"), "action");
+}
+
+}  // namespace
+}  // namespace handoff::tests
