@@ -23,9 +23,10 @@ std::string usage_of(const Parts& command) {
 std::string with_placeholder(const Parts::Entry& entry) {
   const std::string_view all = entry.names;
   const auto comma = all.find(',');
-  const std::string names = comma == std::string_view::npos
-                                ? entry.names
-                                : fmt::format("{}, {}", all.substr(0, comma), all.substr(comma + 1));
+  const std::string names =
+      comma == std::string_view::npos
+          ? entry.names
+          : fmt::format("{}, {}", all.substr(0, comma), all.substr(comma + 1));
   return entry.placeholder.empty() ? names : names + " " + entry.placeholder;
 }
 

@@ -42,7 +42,7 @@ TEST_F(Working, ExitZeroIsDoneAndStandardOutputTheResult) {
 
 TEST_F(Working, OtherTextIsStoredAsAString) {
   const std::string id = enqueue("k");
-  work("printf 'hello \\\"you\\\"\\nall\\n'");
+  work("printf 'hello \"you\"\\nall\\n'");
   EXPECT_EQ(task(id).result, R"("hello \"you\"\nall")");
   const std::string silent = enqueue("k");
   work("true");
