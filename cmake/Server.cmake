@@ -19,5 +19,6 @@ target_link_libraries(handoff_server PUBLIC handoff_tasks Boost::headers
 file(GLOB_RECURSE cli_sources CONFIGURE_DEPENDS src/cli/*.cpp)
 add_executable(handoff_program ${cli_sources})
 handoff_configure(handoff_program "")
+target_compile_definitions(handoff_program PRIVATE HANDOFF_VERSION="${PROJECT_VERSION}")
 set_target_properties(handoff_program PROPERTIES OUTPUT_NAME handoff)
 target_link_libraries(handoff_program PRIVATE handoff_server CLI11::CLI11)

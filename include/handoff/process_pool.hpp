@@ -70,7 +70,9 @@ struct ProcessCommand {
   std::string directory = {};                 // Where it runs; empty: where we do.
   Duration timeout = no_timeout;              // How long it may run. More than zero.
   Duration grace = std::chrono::seconds(2);   // From SIGTERM to SIGKILL; zero: SIGKILL at once.
-  std::size_t output_limit = 1 << 20;         // Bytes kept of its output, and of its errors.
+  // Who was stopped while it ran is not refused with `stopped`, but told how the program ended: it may have finished its work when it was asked to go.
+  bool answers_when_stopped = false;
+  std::size_t output_limit = 1 << 20;  // Bytes kept of its output, and of its errors.
 };
 
 enum class ProcessEnd : std::uint8_t {

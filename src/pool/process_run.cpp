@@ -95,7 +95,8 @@ std::expected<ProcessResult, Refusal> run_to_the_end(const ProcessCommand& comma
   const TimePoint start = now();
   try {
     Pumped pumped = pump(command, wait);
-    if (pumped.cut == Cut::stop) return std::unexpected(Refusal::stopped);
+    const bool is_stopped = pumped.cut == Cut::stop && !command.answers_when_stopped;
+    if (is_stopped) return std::unexpected(Refusal::stopped);
     if (pumped.cut == Cut::deadline) return std::unexpected(Refusal::timed_out);
     ProcessResult result = make_result(command, std::move(pumped));
     result.wall_time = now() - start;

@@ -73,6 +73,17 @@ void check_places(const WorkerOptions& options) {
   if (chosen > 1) throw std::invalid_argument("pool, threads and runs_inline: choose one of them");
 }
 
+void throw_unless(const Checked& good) {
+  if (!good) throw std::invalid_argument(good.error().message);
+}
+
+void check_options(const HandlerOptions& options) {
+  if (options.max_attempts != 0) {
+    throw_unless(check_max_attempts(options.max_attempts, "max_attempts"));
+  }
+  if (options.retry) throw_unless(options.retry->check("retry"));
+}
+
 }  // namespace
 
 WorkerCore::WorkerCore(Tasks tasks, WorkerOptions options)
@@ -106,6 +117,11 @@ void WorkerCore::handle(std::string kind, Handler handler) {
     throw std::invalid_argument(fmt::format("kind \"{}\" has a handler already", kind));
   }
   handlers_.emplace(std::move(kind), std::move(handler));
+}
+
+void WorkerCore::handle_any(Handler handler) {
+  if (any_handler_) throw std::invalid_argument("there is a handler of any kind already");
+  any_handler_ = std::move(handler);
 }
 
 bool WorkerCore::ring() {
@@ -207,7 +223,9 @@ std::optional<std::int64_t> WorkerCore::register_worker() {
   for (const Queue& each : queues_) {
     row.queues.push_back({.name = each.name, .concurrency = each.concurrency});
   }
-  for (const auto& [kind, handler] : handlers_) row.kinds.push_back(kind);
+  for (const auto& [kind, handler] : handlers_) {
+    if (!any_handler_) row.kinds.push_back(kind);
+  }
   std::optional<std::int64_t> id;
   try {
     core_.batcher().run([&](Transaction& transaction) { id = transaction.add_worker(row); });
@@ -311,15 +329,14 @@ Worker::Worker(Tasks tasks, WorkerOptions options)
 Worker::~Worker() = default;
 
 void Worker::add(std::string kind, handoff::detail::TaskHandler handler) {
-  const auto check = [](const Checked& good) {
-    if (!good) throw std::invalid_argument(good.error().message);
-  };
-  check(check_kind(kind));
-  if (handler.options.max_attempts != 0) {
-    check(check_max_attempts(handler.options.max_attempts, "max_attempts"));
-  }
-  if (handler.options.retry) check(handler.options.retry->check("retry"));
+  throw_unless(check_kind(kind));
+  check_options(handler.options);
   core_->handle(std::move(kind), std::move(handler));
+}
+
+void Worker::add_any(handoff::detail::TaskHandler handler) {
+  check_options(handler.options);
+  core_->handle_any(std::move(handler));
 }
 
 WorkerReport Worker::run(const std::stop_token& stop, std::chrono::milliseconds grace) {

@@ -145,14 +145,20 @@ void WorkerCore::judge(const Ended& ended, Outcome& outcome) const {
     outcome.kind = Outcome::Kind::released;  // It has only done as it was told.
     return;
   }
-  const auto handler = handlers_.find(run.task.kind);
-  if (handler == handlers_.end()) return;
-  const HandlerOptions& options = handler->second.options;
+  const Handler* const handler = handler_of(run.task.kind);
+  if (handler == nullptr) return;
+  const HandlerOptions& options = handler->options;
   if (options.max_attempts > 0 && run.task.attempt >= options.max_attempts) {
     outcome.kind = Outcome::Kind::failed_for_good;
   } else if (!outcome.later && options.retry) {
     outcome.later = options.retry->delay(run.task.attempt, random_bits());
   }
+}
+
+const WorkerCore::Handler* WorkerCore::handler_of(std::string_view kind) const {
+  const auto found = handlers_.find(kind);
+  if (found != handlers_.end()) return &found->second;
+  return any_handler_ ? &*any_handler_ : nullptr;
 }
 
 // Names other versions of the kind, if there are any: "resize/1" beside "resize/2".
@@ -263,13 +269,13 @@ void WorkerCore::start(Claimed task, Deadline patience) {
     if (++in_hand_ == 1) nobody_runs_.reset();
     ids_in_hand_.push_back(run.task.id);
   }
-  const auto found = handlers_.find(run.task.kind);
-  if (found == handlers_.end()) {
+  const Handler* const found = handler_of(run.task.kind);
+  if (found == nullptr) {
     Outcome outcome = outcome_of(run, Outcome::Kind::failed);
     outcome.text = nobody_handles(run.task.kind);
     return end(run, std::move(outcome));
   }
-  const Handler& handler = found->second;
+  const Handler& handler = *found;
   if (options_.runs_inline) {
     return end(run, handler.plain ? run_plain(run, handler)
                                   : sync_wait(attempt(run, handler), run.limits.stop));

@@ -53,6 +53,7 @@ class WorkerCore final : public HungryOne {
   ~WorkerCore();
 
   void handle(std::string kind, Handler handler);
+  void handle_any(Handler handler);
   WorkerReport run(const std::stop_token& stop, Millis grace, bool until_idle);
 
   // -- For handlers ------------------------------------------------------------------------------
@@ -139,6 +140,7 @@ class WorkerCore final : public HungryOne {
   Json payload_of(const Context::Run& run) const;
   Outcome outcome_of(const Context::Run& run, const Finish& finish) const;
   void judge(const Ended& ended, Outcome& outcome) const;
+  const Handler* handler_of(std::string_view kind) const;  // Null: nobody handles it.
   std::string nobody_handles(std::string_view kind) const;
   class PlainJob;
   class LazyJob;
@@ -151,6 +153,7 @@ class WorkerCore final : public HungryOne {
   const WorkerOptions options_;
   const std::string name_;
   std::map<std::string, Handler, std::less<>> handlers_;
+  std::optional<Handler> any_handler_;  // Of all other kinds.
   std::vector<Queue> queues_;
   WorkerReport report_;
   std::optional<TimePoint> pool_is_full_until_;  // No claims before.

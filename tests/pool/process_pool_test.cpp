@@ -281,6 +281,26 @@ TEST(ProcessPool, APassedDeadlineStartsNothing) {
   EXPECT_EQ(pool.stats().cancelled, 0u);
 }
 
+TEST(ProcessPool, WhoWantsToKnowIsToldHowAStoppedProgramEnded) {
+  ProcessPool pool{{.processes = 1}};
+  std::stop_source stop;
+  const std::string began = ::testing::TempDir() + "began-" + std::to_string(::getpid());
+  ProcessCommand command{.arguments = {"sh", "-c",
+                                       "trap 'echo finished; exit 0' TERM; echo > \"$0\"; "
+                                       "while :; do sleep 0.01; done",
+                                       began},
+                         .answers_when_stopped = true};
+  command.grace = 1min;
+  auto running = run_elsewhere(pool, command, {.stop = stop.get_token()});
+  eventually([&] { return ::access(began.c_str(), F_OK) == 0; });
+  ::unlink(began.c_str());
+  stop.request_stop();
+  const auto result = running.get();
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->succeeded());
+  EXPECT_EQ(result->output, "finished\n");
+}
+
 TEST(ProcessPool, ARequestedStopStartsNothing) {
   ProcessPool pool{{.processes = 1}};
   std::stop_source stop;

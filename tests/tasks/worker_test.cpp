@@ -49,6 +49,36 @@ TEST_F(Workers, RunTasksAndKeepTheirResults) {
   EXPECT_EQ(tasks.get(id)->worker, "w");
 }
 
+TEST_F(Workers, MayHandleAnyKind) {
+  worker.handle("own", [](const Json&, Context&) { return std::string("its own"); });
+  worker.handle_any([](const Json&, Context& context) { return "any: " + context.kind(); });
+  const auto own = tasks.enqueue(plain("own")).value().id;
+  const auto other = tasks.enqueue(plain("resize/3")).value().id;
+  EXPECT_EQ(worker.run_until_idle().done, 2u);
+  EXPECT_EQ(tasks.get(own)->result, "\"its own\"");
+  EXPECT_EQ(tasks.get(other)->result, "\"any: resize/3\"");
+  EXPECT_THROW(worker.handle_any([](const Json&, Context&) {}), std::invalid_argument);
+}
+
+TEST_F(Workers, AHandlerOfAnyKindHasOptionsToo) {
+  worker.handle_any([](const Json&, Context&) -> Finish { throw std::runtime_error("no"); },
+                    {.max_attempts = 1});
+  EXPECT_THROW(worker.handle_any([](const Json&, Context&) {}, {.max_attempts = -1}),
+               std::invalid_argument);
+  const auto id = tasks.enqueue(plain()).value().id;
+  EXPECT_EQ(worker.run_until_idle().failed, 1u);
+  EXPECT_EQ(tasks.get(id)->state, TaskState::dead);
+}
+
+TEST_F(Workers, ThatHandleAnyKindAreSeenToDoSo) {
+  worker.handle("own", [](const Json&, Context&) {});
+  worker.handle_any([](const Json&, Context&) {});
+  Running running(worker);
+  eventually([&] { return tasks.workers().size() == 1; });
+  EXPECT_TRUE(tasks.workers().front().kinds.empty());
+  running.stop();
+}
+
 TEST_F(Workers, TellAHandlerAboutItsTask) {
   NewTask task = plain();
   task.group = "g";

@@ -85,6 +85,12 @@ class Worker {
   void handle(Handler handler, HandlerOptions options = {}) {
     add(kind_of<T>(), detail::typed_handler_of<T>(std::move(handler), std::move(options)));
   }
+  // For tasks of all kinds that have no handler of their own here; context.kind() says which. Throws std::invalid_argument if there is one already, or an option makes no sense.
+  template <typename Handler>
+    requires std::invocable<const Handler&, const Json&, Context&>
+  void handle_any(Handler handler, HandlerOptions options = {}) {
+    add_any(detail::handler_of(std::move(handler), std::move(options)));
+  }
 
   // Takes tasks until a stop is requested; then handlers are asked to stop and have `grace` to end. What is not finished by then goes back to its queue, and costs no attempt.
   WorkerReport run(const std::stop_token& stop,
@@ -94,6 +100,7 @@ class Worker {
 
  private:
   void add(std::string kind, detail::TaskHandler handler);
+  void add_any(detail::TaskHandler handler);
 
   std::unique_ptr<WorkerCore> core_;
 };

@@ -1,0 +1,93 @@
+#include "cli/session.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <system_error>
+
+#include "handoff/tasks/limits.hpp"
+#include "tasks/quoted.hpp"
+
+namespace handoff::cli {
+
+namespace {
+
+constexpr std::string_view sqlite_scheme = "sqlite:";
+
+std::string default_store() {
+  const char* const chosen = std::getenv("HANDOFF_STORE");
+  return chosen != nullptr && *chosen != '\0' ? chosen : "sqlite:handoff.db";
+}
+
+bool has_scheme(std::string_view store) {
+  for (const std::string_view each : {"sqlite:", "http://", "https://"}) {
+    if (store.starts_with(each) && store.size() > each.size()) return true;
+  }
+  return false;
+}
+
+void check_scheme(const std::string& store) {
+  if (has_scheme(store)) return;
+  const bool is_path = store.find(':') == std::string::npos && !store.empty();
+  throw Failure(Exit::usage,
+                fmt::format("--store must be sqlite:<path> or http://<host>:<port>, got {}{}",
+                            tasks::quoted(store),
+                            is_path ? fmt::format("; did you mean \"sqlite:{}\"?", store) : ""));
+}
+
+void check_file(const std::string& path) {
+  std::error_code error;
+  if (path.empty() || std::filesystem::exists(path, error)) return;
+  throw Failure(
+      Exit::unavailable,
+      fmt::format("there is no store {}; choose another with --store or HANDOFF_STORE, or "
+                  "make it: `handoff enqueue` does",
+                  tasks::quoted(path, 200)));
+}
+
+}  // namespace
+
+Session::Session() : store(default_store()), out(STDOUT_FILENO), talk(STDERR_FILENO) {}
+
+tasks::Tasks Session::open(StoreUse use) const {
+  check_scheme(store);
+  if (use == StoreUse::look) check_file(file_of(store));
+  auto tasks = tasks::open(store);
+  if (tasks) return *std::move(tasks);
+  const Exit code = exit_code_of(tasks.error().code);
+  throw Failure(code == Exit::usage ? code : Exit::unavailable,
+                fmt::format("cannot open the store {}: {}", shown(store), tasks.error().message));
+}
+
+void Session::say_line(const std::string& message) {
+  out.flush();  // So that they come in order.
+  talk.line("handoff: {}", shown_lines(message));
+  talk.flush();
+}
+
+std::string file_of(std::string_view store) {
+  return store.starts_with(sqlite_scheme) ? std::string(store.substr(sqlite_scheme.size())) : "";
+}
+
+Failure no_such_task(const tasks::TaskId& id) {
+  return Failure(Exit::not_found,
+                 fmt::format("there is no task {}; `handoff ls` lists those that there are", id));
+}
+
+void confirm(Session& session, bool is_agreed, std::string_view question) {
+  if (is_agreed) return;
+  if (::isatty(STDIN_FILENO) != 1 || !session.talk.is_terminal()) {
+    throw Failure(Exit::usage, "nobody is there to be asked; say --yes if that is meant");
+  }
+  session.talk.write(fmt::format("{} [y/N] ", question));
+  session.talk.flush();
+  std::string answer;
+  std::getline(std::cin, answer);
+  if (answer != "y" && answer != "Y" && answer != "yes") {
+    throw Failure(Exit::failed, "nothing was changed");
+  }
+}
+
+}  // namespace handoff::cli
