@@ -5,6 +5,8 @@
 
 namespace handoff::cli {
 
+void add_serve(Command& program);
+void add_token(Command& program);
 void add_enqueue(Command& program);
 void add_batch(Command& program);
 void add_ls(Command& program);

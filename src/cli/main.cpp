@@ -34,6 +34,8 @@ Exit status:
   128+n  ended by signal n)";
 
 void add_commands(Command& program) {
+  add_serve(program);
+  add_token(program);
   add_enqueue(program);
   add_batch(program);
   add_work(program);

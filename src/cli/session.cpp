@@ -16,11 +16,6 @@ namespace {
 
 constexpr std::string_view sqlite_scheme = "sqlite:";
 
-std::string default_store() {
-  const char* const chosen = std::getenv("HANDOFF_STORE");
-  return chosen != nullptr && *chosen != '\0' ? chosen : "sqlite:handoff.db";
-}
-
 bool has_scheme(std::string_view store) {
   for (const std::string_view each : {"sqlite:", "http://", "https://"}) {
     if (store.starts_with(each) && store.size() > each.size()) return true;
@@ -49,7 +44,12 @@ void check_file(const std::string& path) {
 
 }  // namespace
 
-Session::Session() : store(default_store()), out(STDOUT_FILENO), talk(STDERR_FILENO) {}
+std::string usual_store() {
+  const char* const chosen = std::getenv("HANDOFF_STORE");
+  return chosen != nullptr && *chosen != '\0' ? chosen : "sqlite:handoff.db";
+}
+
+Session::Session() : store(usual_store()), out(STDOUT_FILENO), talk(STDERR_FILENO) {}
 
 tasks::Tasks Session::open(StoreUse use) const {
   check_scheme(store);

@@ -33,6 +33,9 @@ struct Session {
   void say_line(const std::string& message);
 };
 
+// Unless --store says another: HANDOFF_STORE, or sqlite:handoff.db.
+std::string usual_store();
+
 // The path of a "sqlite:" store; empty if it is another.
 std::string file_of(std::string_view store);
 

@@ -1,0 +1,125 @@
+// handoff serve: the HTTP API of a store.
+#include "server/serve.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cli/commands.hpp"
+#include "cli/session.hpp"
+#include "handoff/signals.hpp"
+
+namespace handoff::cli {
+
+namespace {
+
+using server::Config;
+
+constexpr auto usual_file = "handoff.toml";
+
+struct Options {
+  std::string config;
+  bool only_checks = false;
+  std::vector<std::string> values = std::vector<std::string>(server::config_keys().size());
+};
+
+void must(const server::Configured& good) {
+  if (!good) throw Failure(Exit::usage, good.error());
+}
+
+std::string flag_of(std::string_view key) {
+  std::string name = "--" + std::string(key);
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+// The weakest first: what comes later counts.
+Config configured(const Session& session, const Options& options) {
+  Config config;
+  const char* const named = std::getenv("HANDOFF_CONFIG");
+  const std::string file = !options.config.empty() ? options.config : named != nullptr ? named : "";
+  try {
+    if (!file.empty()) {
+      must(server::set_from_file(config, file));
+    } else if (std::filesystem::exists(usual_file)) {
+      must(server::set_from_file(config, usual_file));
+    }
+  } catch (const Failure&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    throw Failure(Exit::usage, error.what());
+  }
+  must(server::set_from_environment(config, [](const char* name) { return std::getenv(name); }));
+  if (session.store != usual_store()) must(server::set(config, "store", session.store, "--store"));
+  const auto keys = server::config_keys();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (options.values[i].empty()) continue;
+    must(server::set(config, keys[i].name, options.values[i], flag_of(keys[i].name)));
+  }
+  must(server::check(config));
+  return config;
+}
+
+void welcome(Session& session, const server::Listening& listening, const Config& config) {
+  if (!session.talk.is_terminal()) return;  // The log says it.
+  Output& talk = session.talk;
+  const std::string token = listening.needs_token ? " -H 'Authorization: Bearer <token>'" : "";
+  talk.line("\n{} on {}\n", talk.paint(Colour::bold, "handoff"),
+            talk.paint(Colour::green, listening.url));
+  talk.line("  store    {}", config.store);
+  talk.line("  queues   {}/v1/queues", listening.url);
+  talk.line("  metrics  {}/metrics\n", listening.url);
+  talk.line(
+      "Hand in a task:\n\n  curl {}/v1/tasks{} -H 'Content-Type: application/json' \\\n    -d "
+      "'{{\"queue\":\"email\",\"kind\":\"welcome\",\"payload\":{{\"to\":\"new@example.org\"}}}}'\n",
+      listening.url, token);
+  talk.flush();
+}
+
+Exit run(Session& session, const Options& options) {
+  const Config config = configured(session, options);
+  if (options.only_checks) {
+    session.out.line("the configuration is good: {} on {}:{}", config.store, config.address,
+                     config.port);
+    return Exit::ok;
+  }
+  const std::stop_token stop = stop_on_signals(SIGTERM, SIGINT);
+  try {
+    server::serve(config, stop, [&](const server::Listening& listening) {
+      if (session.is_json) session.out.line("{{\"url\":\"{}\"}}", listening.url);
+      session.out.flush();
+      welcome(session, listening, config);
+    });
+  } catch (const std::runtime_error& error) {
+    throw Failure(Exit::unavailable, error.what());
+  }
+  return Exit::ok;
+}
+
+}  // namespace
+
+void add_serve(Command& program) {
+  auto options = std::make_shared<Options>();
+  Command& command =
+      program.add("serve", "Serves the HTTP API of a store, until SIGTERM or Ctrl-C.");
+  command.option("--config FILE", options->config,
+                 "Settings as TOML; handoff.toml, if it is here and no other is named");
+  command.flag("--check", options->only_checks, "Only say whether the configuration is good");
+  const auto keys = server::config_keys();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i].name == "store") continue;  // All commands have it.
+    command.option(fmt::format("{} {}", flag_of(keys[i].name), keys[i].value), options->values[i],
+                   std::string(keys[i].meaning));
+  }
+  command.note(
+      "Each can be set by a flag, by the environment (HANDOFF_LISTEN=127.0.0.1:9000) or in the "
+      "file, in that precedence.");
+  command.example("handoff serve", "http://127.0.0.1:8077, tasks in handoff.db");
+  command.example("handoff serve --store sqlite:/var/lib/jobs.db --listen 127.0.0.1:9000",
+                  "another file, another port");
+  command.example("handoff serve --config /etc/handoff.toml --check", "is the file good?");
+  command.runs([options](Session& session) { return run(session, *options); });
+}
+
+}  // namespace handoff::cli
