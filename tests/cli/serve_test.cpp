@@ -1,0 +1,256 @@
+// The server as a process: how it begins and ends, and what is left when it is killed.
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <mutex>
+#include <random>
+#include <regex>
+#include <thread>
+
+#include "cli/program.hpp"
+#include "handoff/testing/eventually.hpp"
+#include "server/raw_client.hpp"
+
+namespace handoff::tests {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using testing::eventually;
+
+// One that listens on a port of its own.
+class Server {
+ public:
+  Server(const std::string& store, const std::filesystem::path& folder,
+         std::vector<std::string> more = {})
+      : process_(arguments(std::move(more)), store, folder) {
+    eventually([&] { return port_of(process_.err()) != 0; });
+    port_ = port_of(process_.err());
+  }
+  std::uint16_t port() const { return port_; }
+  void kill() {
+    process_.signal(SIGKILL);
+    process_.wait();
+  }
+  Ended stop() {
+    process_.signal(SIGTERM);
+    return process_.wait();
+  }
+  std::string log() const { return process_.err(); }
+  pid_t id() const { return process_.id(); }
+
+ private:
+  static std::vector<std::string> arguments(std::vector<std::string> more) {
+    std::vector<std::string> all{"serve"};
+    if (std::ranges::find(more, "--listen") == more.end()) {
+      all.insert(all.end(), {"--listen", "127.0.0.1:0"});
+    }
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+  static std::uint16_t port_of(const std::string& log) {
+    std::smatch match;
+    if (!std::regex_search(log, match, std::regex(R"("url":"https?://[^"]*:(\d+)\")"))) return 0;
+    return static_cast<std::uint16_t>(std::stoi(match[1]));
+  }
+
+  Background process_;
+  std::uint16_t port_ = 0;
+};
+
+constexpr auto a_task = R"({"queue":"q","kind":"k","payload":{"n":1}})";
+
+std::string id_in(const raw::Answer& answer) { return text_at(json_of(answer.body), "id"); }
+
+class Serving : public CliTest {
+ protected:
+  Server serve(std::vector<std::string> more = {}) const {
+    return Server(store, folder, std::move(more));
+  }
+};
+
+TEST_F(Serving, AnswersAndEndsWhenAsked) {
+  Server server = serve();
+  const auto made = raw::post(server.port(), "/v1/tasks", a_task);
+  EXPECT_EQ(made.status, 202);
+  raw::Client waits(server.port());
+  waits.send(
+      raw::request("POST", "/v1/claim", R"({"queues":["other"],"wait":"60s","worker":"w"})"));
+  eventually([&] {
+    return raw::get(server.port(), "/v1/workers").body.find("\"w\"") != std::string::npos;
+  });
+  const Ended end = server.stop();
+  EXPECT_EQ(end.code, 0);
+  EXPECT_EQ(waits.read_answer().status, 204);
+  EXPECT_EQ(task(id_in(made)).state, tasks::TaskState::ready);
+  EXPECT_THAT(end.err, HasSubstr("\"message\":\"stopped\""));
+}
+
+TEST_F(Serving, ShareAFile) {
+  Server one = serve();
+  Server two = serve();
+  raw::Client waits(one.port());
+  waits.send(raw::request("POST", "/v1/claim", R"({"queues":["q"],"wait":"60s","worker":"w"})"));
+  eventually(
+      [&] { return raw::get(two.port(), "/v1/workers").body.find("\"w\"") != std::string::npos; });
+  const std::string id = id_in(raw::post(two.port(), "/v1/tasks", a_task));
+  EXPECT_THAT(waits.read_answer().body, HasSubstr(id));
+}
+
+// A lease is the worker's, who may live longer than the server.
+TEST_F(Serving, KeepsLeasesOverARestart) {
+  raw::Answer claimed;
+  std::string id;
+  {
+    Server server = serve();
+    id = id_in(raw::post(server.port(), "/v1/tasks", a_task));
+    claimed = raw::post(server.port(), "/v1/claim", R"({"queues":["q"],"lease_for":"10m"})");
+    ASSERT_EQ(claimed.status, 200);
+    server.kill();
+  }
+  Server server = serve();
+  EXPECT_EQ(raw::post(server.port(), "/v1/claim", R"({"queues":["q"]})").status, 204);
+  std::smatch lease;
+  ASSERT_TRUE(std::regex_search(claimed.body, lease, std::regex(R"("lease":"([^"]*)\")")));
+  const auto done = raw::post(server.port(), "/v1/tasks/" + id + "/done",
+                              R"({"lease":")" + lease[1].str() + R"(","result":7})");
+  EXPECT_EQ(done.status, 200) << done.body;
+  EXPECT_EQ(task(id).result, "7");
+}
+
+TEST_F(Serving, LosesNothingItHasAcceptedWhenItIsKilled) {
+  const char* const wanted = std::getenv("HANDOFF_KILLS");
+  const int kills = wanted != nullptr ? std::atoi(wanted) : 10;
+  std::mutex lock;
+  std::vector<std::string> accepted;
+  std::minstd_rand random(7);
+  for (int i = 0; i < kills; ++i) {
+    Server server = serve();
+    std::atomic<int> answers = 0;
+    {
+      std::vector<std::jthread> clients;
+      for (int k = 0; k < 4; ++k) {
+        clients.emplace_back([&] {
+          try {
+            raw::Client client(server.port());
+            for (;;) {
+              client.send(raw::request("POST", "/v1/tasks", a_task));
+              const auto answer = client.read_answer();
+              const std::lock_guard hold(lock);
+              if (answer.status == 202) accepted.push_back(id_in(answer));
+              ++answers;
+            }
+          } catch (const std::exception&) {  // The server is gone.
+          }
+        });
+      }
+      const int enough = 1 + static_cast<int>(random() % 200);
+      eventually([&] { return answers >= enough; });
+      server.kill();
+    }
+  }
+  const tasks::Tasks tasks = open();
+  for (const std::string& id : accepted) {
+    ASSERT_TRUE(tasks.get(tasks::TaskId::parse(id).value())) << id;
+  }
+  RecordProperty("kills", kills);
+  RecordProperty("accepted", static_cast<int>(accepted.size()));
+  EXPECT_GE(std::ssize(accepted), kills);
+}
+
+TEST_F(Serving, SaysThatTheDiskIsFullAndGoesOnOnceThereIsRoom) {
+  const bool has_disk = ::unshare(CLONE_NEWNS) == 0 &&
+                        ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                        ::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=2m") == 0;
+  if (!has_disk) GTEST_SKIP() << "a disk of its own needs root";
+  Server server = serve();
+  ASSERT_EQ(raw::post(server.port(), "/v1/tasks", a_task).status, 202);
+  const std::string filler = path("filler");
+  const int file = ::open(filler.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  const std::string block(512, 'x');
+  while (::write(file, block.data(), block.size()) > 0) {
+  }
+  ::close(file);
+  raw::Answer refused;
+  eventually([&] {  // There may be room in the file itself for some.
+    refused = raw::post(server.port(), "/v1/tasks", a_task);
+    return refused.status != 202;
+  });
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.header("retry-after"), "1");
+  EXPECT_THAT(refused.body, HasSubstr("the disk is full"));
+  EXPECT_EQ(raw::get(server.port(), "/healthz").status, 200);
+  std::filesystem::remove(filler);
+  eventually([&] { return raw::post(server.port(), "/v1/tasks", a_task).status == 202; });
+  EXPECT_EQ(server.stop().code, 0);
+  ::umount2(folder.c_str(), MNT_DETACH);
+}
+
+TEST_F(Serving, IsNotForOthersWithoutTokens) {
+  const Ended open_to_all = run({"serve", "--listen", "0.0.0.0:0"});
+  EXPECT_EQ(open_to_all.code, 4);
+  EXPECT_THAT(open_to_all.err, HasSubstr("handoff token create"));
+  const Ended made = run({"token", "create", "--name", "me", "--role", "admin"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  const std::string token = made.out.substr(0, made.out.find('\n'));
+  Server server = serve({"--listen", "0.0.0.0:0"});
+  EXPECT_EQ(raw::get(server.port(), "/v1/queues").status, 401);
+  EXPECT_EQ(raw::get(server.port(), "/v1/queues", "Authorization: Bearer " + token + "\r\n").status,
+            200);
+  raw::post(server.port(), "/v1/queues/q/pause", "", "Authorization: Bearer " + token + "\r\n");
+  const Ended end = server.stop();
+  EXPECT_THAT(end.err, HasSubstr("\"action\":\"POST /v1/queues/q/pause\",\"token\":\"me\""));
+  EXPECT_THAT(end.err, ::testing::Not(HasSubstr(token)));
+  EXPECT_THAT(run({"token", "ls"}).out, HasSubstr("admin"));
+  EXPECT_EQ(run({"token", "revoke", "me"}).code, 0);
+  EXPECT_EQ(run({"token", "revoke", "me"}).code, 3);
+  EXPECT_EQ(run({"token", "create", "--name", "x", "--role", "king"}).code, 2);
+}
+
+TEST_F(Serving, IsSetByFlagsThenTheEnvironmentThenAFile) {
+  write("c.toml",
+        "listen = \"127.0.0.1:1\"\ngrace = \"5s\"\nhosts = [\"a.example\", \"b.example\"]\n");
+  const auto check = [&](std::vector<std::string> more,
+                         const std::vector<std::string>& environment = {}) {
+    std::vector<std::string> all{"serve", "--check", "--config", path("c.toml")};
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all, "", environment);
+  };
+  EXPECT_THAT(check({}).out, HasSubstr("127.0.0.1:1\n"));
+  EXPECT_THAT(check({}, {"HANDOFF_LISTEN=127.0.0.1:2"}).out, HasSubstr("127.0.0.1:2\n"));
+  EXPECT_THAT(check({"--listen", "127.0.0.1:3"}, {"HANDOFF_LISTEN=127.0.0.1:2"}).out,
+              HasSubstr("127.0.0.1:3\n"));
+}
+
+TEST_F(Serving, SaysWhatIsWrongWithItsConfiguration) {
+  const auto with = [&](const std::string& text) {
+    write("c.toml", text);
+    return run({"serve", "--check", "--config", path("c.toml")});
+  };
+  const Ended unknown = with("# mine\nlisen = \"127.0.0.1:1\"\n");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("c.toml:2: unknown key \"lisen\"; did you mean \"listen\"?"));
+  EXPECT_THAT(with("threads = 1000\n").err,
+              HasSubstr("threads must be a whole number from 0 to 256"));
+  EXPECT_THAT(with("grace = \"soon\"\n").err, HasSubstr("grace must be"));
+  EXPECT_EQ(with("store = \"oracle:\"\n").code, 2);
+  EXPECT_EQ(with("a = [\n").code, 2);
+  EXPECT_THAT(with("tls_cert = \"x.pem\"\n").err, HasSubstr("belong together"));
+  EXPECT_EQ(run({"serve", "--check", "--config", path("none.toml")}).code, 2);
+  EXPECT_THAT(run({"serve", "--listen", "here"}).err, HasSubstr("--listen"));
+}
+
+TEST_F(Serving, SaysThatAPortIsTaken) {
+  Server server = serve();
+  const Ended second = run({"serve", "--listen", "127.0.0.1:" + std::to_string(server.port())});
+  EXPECT_EQ(second.code, 4);
+  EXPECT_THAT(second.err, HasSubstr(std::to_string(server.port())));
+}
+
+}  // namespace
+}  // namespace handoff::tests
