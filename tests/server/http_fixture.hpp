@@ -64,6 +64,8 @@ class EchoService final : public handoff::server::Service {
 
 class HttpTest : public testing::Test {
  protected:
+  void TearDown() override { http.reset(); }  // Before what its handlers use.
+
   // After the handlers are there.
   HttpServer& start() {
     options.log = [this](LogLevel, const std::string& line) {

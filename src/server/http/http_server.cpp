@@ -115,6 +115,7 @@ class HttpServer::Impl {
   void join() {
     const auto held = mutex_.hold();
     for (auto& thread : threads_) thread->join();
+    shared_.all_gone.set();  // For those who stop it more patiently: nothing moves any more.
   }
 
   Shared shared_;
