@@ -73,6 +73,22 @@ TEST_F(WorkersOnTheEdge, HandOnWhatTheyGiveBack) {
   EXPECT_EQ(tasks.get(id)->attempt, 1);
 }
 
+// One that is rung while it is asked to stop does not look any more: then another one has to.
+TEST_F(WorkersOnTheEdge, HandOnWhatTheyWereRungFor) {
+  Worker staying{tasks, {.queues = {{"q", 1}}, .name = "staying"}};
+  Worker leaving{tasks, {.queues = {{"q", 1}}, .name = "leaving"}};
+  staying.handle("k", [](const Json&, Context&) {});
+  leaving.handle("k", [](const Json&, Context&) {});
+  Running first(staying);
+  for (int i = 0; i < 300; ++i) {
+    Running second(leaving);
+    eventually([&] { return tasks.workers().size() == 2; });
+    std::jthread stops([&] { second.stop(); });
+    const auto id = tasks.enqueue(plain())->id;
+    ASSERT_EQ(tasks.wait(id, 60s)->state, TaskState::done) << i;
+  }
+}
+
 TEST_F(WorkersOnTheEdge, FailAHandlerThatDoesNotStopInTime) {
   Worker worker{tasks, {.queues = {{"q", 1}}, .lease_for = 1s}};
   worker.handle("k", [&](const Json&, Context&) { EXPECT_TRUE(may_end.wait()); });
