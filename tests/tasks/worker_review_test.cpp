@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <latch>
 #include <memory>
 #include <thread>
 
@@ -83,7 +84,12 @@ TEST_F(WorkersOnTheEdge, HandOnWhatTheyWereRungFor) {
   for (int i = 0; i < 300; ++i) {
     Running second(leaving);
     eventually([&] { return tasks.workers().size() == 2; });
-    std::jthread stops([&] { second.stop(); });
+    std::latch both(2);
+    std::jthread stops([&] {
+      both.arrive_and_wait();
+      second.stop();
+    });
+    both.arrive_and_wait();
     const auto id = tasks.enqueue(plain())->id;
     ASSERT_EQ(tasks.wait(id, 60s)->state, TaskState::done) << i;
   }
