@@ -176,10 +176,9 @@ bool WorkerCore::has_room() const {
 }
 
 void WorkerCore::interrupt_all() {
-  for (Context::Run& each : runs_) {
-    each.is_interrupted = true;
-    each.stop.request_stop();
-  }
+  // First all of them: one that stops leaves its thread to the next, which is not to begin.
+  for (Context::Run& each : runs_) each.is_interrupted = true;
+  for (Context::Run& each : runs_) each.stop.request_stop();
 }
 
 std::optional<Millis> WorkerCore::next_event(bool claims) {

@@ -251,6 +251,7 @@ TEST_F(ActorDeadLetters, MayBeSentOnByTheHook) {
 }
 
 TEST_F(ActorDeadLetters, AHookThatThrowsIsLoggedAndTheRestIsCounted) {
+  testing::ManualClock clock;
   std::atomic<int> calls = 0;
   ActorSystem system{{.workers = 1}, {.on_dead_letter = [&](const DeadLetter&) {
                        ++calls;

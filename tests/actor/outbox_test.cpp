@@ -120,6 +120,9 @@ TEST_F(Outboxes, ThatAreFullRefuse) {
   ASSERT_TRUE(sender.send(Batch{desk.ref, 1, 10}));
   eventually([&] { return notes->sent.size() == 10; });
   EXPECT_EQ(accepted(), 4u);
+  desk.let_go();
+  // All, before anything else is sent: that would get in between those of the outbox.
+  eventually([&] { return desk.seen->size() == 4; });
   EXPECT_THAT(desk.handled(), ElementsAre(1, 2, 3, 4));
   // Empty again, it takes as many as before.
   desk.hold();
@@ -276,7 +279,8 @@ struct Rings : Outboxes {
     for (const auto& each : ring) ASSERT_TRUE(each.send(Note{-1}));  // All are full.
     for (std::size_t i = 0; i + 1 < size; ++i) {
       gates[i]->open();
-      eventually([&] { return senders_waiting(ring[i + 1]) == 1; });
+      // It stands in line before it has noted that: so long the next must wait, or would be noted first.
+      eventually([&] { return senders_waiting(ring[i + 1]) == 1 && notes->sent.size() == i + 1; });
     }
   }
 };
@@ -337,6 +341,7 @@ TEST_F(Outboxes, CoroutinesNeedNone) {
   desk.let_go();
   eventually([&] { return notes->handled.size() == 1; });
   EXPECT_THAT(notes->sent.all(), ElementsAre(Sent(), Sent(), Sent()));
+  eventually([&] { return desk.seen->size() == 3; });  // The last may still be in the mailbox.
   EXPECT_THAT(desk.seen->all(), ElementsAre(1, 2, 3));
 }
 

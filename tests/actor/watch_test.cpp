@@ -38,9 +38,11 @@ struct ActorWatch : ::testing::Test {
     ASSERT_TRUE(who.send(Do{[whom](Puppet& self) { self.unwatch(whom); }}));
     EXPECT_THAT(notes_of(who), IsEmpty());
   }
+  // Until all who watch it are told, in the order they came: the last is this one. That it is stopped can be seen before.
   void stop(const PuppetRef& whom) {
+    auto end = system.watch(whom);
     whom.stop();
-    await_stop(whom);
+    EXPECT_TRUE(end.get());
   }
   // All that the watcher was told before is written down once it has handled a message.
   Lines told() {

@@ -9,6 +9,7 @@
 #include "handoff/queue.hpp"
 #include "handoff/testing/eventually.hpp"
 #include "handoff/testing/manual_clock.hpp"
+#include "support/await_sleep.hpp"
 #include "support/frozen_thread.hpp"
 #include "support/move_probe.hpp"
 
@@ -18,6 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::eventually;
 using testing::ManualClock;
+using tests::await_sleep;
 using tests::FreezeSignal;
 using tests::MoveFailed;
 using tests::MoveProbe;
@@ -93,6 +95,7 @@ TEST(BlockingQueue, WaitingConsumersAreServedFirstComeFirstServed) {
     takes.push_back(std::async(std::launch::async, [&] { return queue.take(); }));
     eventually([&] { return queue.stats().waiting_consumers == i + 1; });
   }
+  await_sleep();  // One that is still having its last look might overtake the others.
   for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(queue.put(int(i)));
     EXPECT_EQ(takes[static_cast<std::size_t>(i)].get(), i);
@@ -107,6 +110,7 @@ TEST(BlockingQueue, WaitingProducersAreServedFirstComeFirstServed) {
     producers.emplace_back([&queue, i] { EXPECT_TRUE(queue.put(int(i))); });
     eventually([&] { return queue.stats().waiting_producers == static_cast<std::size_t>(i) + 1; });
   }
+  await_sleep();  // As above.
   for (int i = -1; i < 4; ++i) EXPECT_EQ(queue.take(), i);
 }
 

@@ -116,7 +116,7 @@ TEST_F(CoroutineHandlers, WaitByTheThousandOnTwoThreads) {
   });
   ASSERT_TRUE(tasks.enqueue(std::vector<NewTask>(all, {.queue = "q", .kind = "k"})));
   Running running(worker);
-  eventually([&] { return alive == at_a_time; }, 60s);
+  eventually([&] { return alive == at_a_time && most == at_a_time; }, 60s);
   EXPECT_EQ(pool.stats().threads, 2u);
   EXPECT_EQ(tasks.queue("q").count(TaskState::running), at_a_time);
   gate.set();

@@ -241,21 +241,29 @@ TEST_F(Workers, FinishWhatIsDoneInTimeAsTheyStop) {
 }
 
 TEST_F(Workers, ExtendTheLeaseOfALongTask) {
-  Worker brief{tasks, {.queues = {{"q", 1}}, .lease_for = 1s}};
+  // By the real clock the lease might end before the worker gets a core to extend it.
+  ManualTaskClock clock;
+  const Tasks timed = handoff::testing::open_tasks(clock);
+  Worker brief{timed, {.queues = {{"q", 1}}, .lease_for = 30s}};
   std::atomic<int> runs = 0;
   brief.handle("k", [&](const Json&, Context& context) -> Finish {
     ++runs;
     context.progress(0.25, "a quarter");
+    began.set();
     static_cast<void>(may_end.wait());
     return {};
   });
-  const auto id = tasks.enqueue(plain()).value().id;
+  const auto id = timed.enqueue(plain()).value().id;
   Running running(brief);
-  // Written by an extension, of which there are some.
-  eventually([&] { return tasks.get(id)->note == "a quarter"; }, 30s);
-  EXPECT_EQ(tasks.get(id)->progress, 0.25);
+  ASSERT_TRUE(began.wait());
+  // Written by an extension, of which there is one every ten seconds.
+  clock.advance(10s);
+  eventually([&] { return timed.get(id)->note == "a quarter"; }, 30s);
+  EXPECT_EQ(timed.get(id)->progress, 0.25);
+  clock.advance(25s);  // Longer than the lease it began with.
+  EXPECT_EQ(timed.get(id)->state, TaskState::running);
   may_end.set();
-  EXPECT_EQ(tasks.wait(id, 30s)->state, TaskState::done);
+  EXPECT_EQ(timed.wait(id, 30s)->state, TaskState::done);
   EXPECT_EQ(running.stop().done, 1u);
   EXPECT_EQ(runs, 1);
 }
