@@ -94,6 +94,7 @@ std::optional<TaskError> check_settings(const QueueSettings& settings) {
   all.add(check_max_attempts(settings.max_attempts, "max_attempts"));
   all.add(settings.retry.check("backoff"));
   all.add(check_delay(settings.ageing, "ageing"));
+  all.add(check_range(settings.burst_for, Millis(1), std::chrono::days(1), "burst_for"));
   all.add(check_delay(settings.keep_done, "keep_done"));
   all.add(check_delay(settings.keep_dead, "keep_dead"));
   all.add(check_range(settings.keep_count, 0, most, "keep_count"));

@@ -32,6 +32,12 @@ TasksCore::~TasksCore() {
   clock_.unsubscribe(this);
 }
 
+void TasksCore::note_drop(std::string_view queue, std::size_t tasks) {
+  const std::uint64_t all = dropped_.fetch_add(tasks) + tasks;
+  drop_log_.note(
+      fmt::format("tasks: queue \"{}\" is full and drops what is new: {} so far", queue, all));
+}
+
 void TasksCore::observe(Observer observer) {
   const auto alone = observing_.hold();
   observer_ = std::move(observer);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "handoff/detail/pool/failure_log.hpp"
 #include "handoff/tasks/tasks.hpp"
 #include "tasks/batcher.hpp"
 #include "tasks/encoding.hpp"
@@ -32,6 +33,9 @@ class TasksCore {
   const TaskClock& clock() const { return clock_; }
   const Encoding& encoding() const { return encoding_; }
 
+  // Tasks that a full queue drops: counted, and said in the log at most once a second.
+  void note_drop(std::string_view queue, std::size_t tasks);
+  std::uint64_t dropped() const { return dropped_; }
   // Called after each commit of this process, one at a time; it must be short. Nothing, to end that: afterwards nobody calls it.
   using Observer = std::function<void(const Changes&)>;
   void observe(Observer observer);
@@ -50,6 +54,8 @@ class TasksCore {
   const std::unique_ptr<Store> store_;
   Listeners listeners_;
   Batcher batcher_;
+  handoff::detail::atomic<std::uint64_t> dropped_{0};
+  handoff::detail::FailureLog drop_log_;
   Mutex observing_{{.name = "an observer of tasks"}};
   Observer observer_;               // Guarded by observing_.
   std::unique_ptr<Keeper> keeper_;  // Last: its thread uses all of the above.

@@ -43,6 +43,7 @@ struct Attempt {
   All inserted = std::unexpected(TaskError());
   std::string full_queue{};
   std::optional<Millis> patience{};
+  bool is_drop = false;
 };
 
 // Those for whom there is no room may wait, if the queue that is full says so.
@@ -52,6 +53,7 @@ Attempt insert(Transaction& transaction, std::span<const NewTask> tasks) {
     attempt.full_queue = tasks[transaction.without_room()].queue;
     const auto settings = transaction.look(attempt.full_queue).settings;
     if (settings.when_full == WhenFull::block) attempt.patience = settings.block_for;
+    attempt.is_drop = settings.when_full == WhenFull::drop_newest;
   }
   return attempt;
 }
@@ -105,6 +107,7 @@ All Tasks::enqueue(std::span<const NewTask> given) const {
       return std::expected<Attempt, TaskError>(insert(transaction, tasks));
     });
     if (!attempt) return std::unexpected(std::move(attempt.error()));
+    if (attempt->is_drop) core_->note_drop(attempt->full_queue, tasks.size());
     if (!attempt->patience) return std::move(attempt->inserted);
     if (RoomWait::begin(wait, *core_, *attempt)) continue;
     if (!wait->told().wait({.deadline = wait->deadline(), .stop = {}})) {
@@ -130,6 +133,7 @@ Lazy<All> Tasks::async_enqueue(std::vector<NewTask> tasks) const {
       auto lazy = async_transact<Attempt>(core, insert_all);  // g++ 12: nothing nameless here.
       auto attempt = co_await std::move(lazy);
       if (!attempt) co_return std::unexpected(std::move(attempt.error()));
+      if (attempt->is_drop) core->note_drop(attempt->full_queue, shared->size());
       if (!attempt->patience) co_return std::move(attempt->inserted);
       if (RoomWait::begin(wait, *core, *attempt)) continue;
       const auto told = co_await wait->told().async_wait(wait->deadline());

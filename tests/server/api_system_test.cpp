@@ -52,6 +52,18 @@ TEST_F(ApiQueues, CountWhatHappens) {
   EXPECT_NE(queue.at("oldest_ready_age"), "(none)");
 }
 
+TEST_F(ApiQueues, SayWhichCapacityASpikeTakes) {
+  ASSERT_EQ(put("/v1/queues/q", R"({"capacity":10,"burst_for":"1m"})").status, 200);
+  EXPECT_EQ(get("/v1/queues/q").at("advice"), "(none)");
+  for (int i = 0; i < 10; ++i) add();
+  EXPECT_EQ(say(claim(), "done").status, 200);
+  const Reply queue = get("/v1/queues/q");
+  // Ten at most came in a second: for a minute that is six hundred, less what is done meanwhile.
+  EXPECT_GE(std::stoi(queue.at("advice.capacity")), 1);
+  EXPECT_LE(std::stoi(queue.at("advice.capacity")), 600);
+  EXPECT_THAT(queue.at("advice.message"), HasSubstr("the capacity is 10"));
+}
+
 TEST_F(ApiQueues, ArePausedAndPurged) {
   add();
   EXPECT_EQ(post("/v1/queues/q/pause", "").at("paused"), "true");

@@ -29,6 +29,8 @@ struct QueueSettings {
   RetryPolicy retry{};
   std::chrono::milliseconds ageing{
       600'000};  // Who has waited so long goes before any priority; 0: never.
+  std::chrono::milliseconds burst_for{
+      10'000};  // The spike for which the server says what capacity it takes.
   std::chrono::milliseconds keep_done{std::chrono::hours(24)};
   std::chrono::milliseconds keep_dead{std::chrono::hours(24 * 30)};  // Cancelled ones too.
   std::int64_t keep_count = 1'000'000;  // Finished tasks, whatever their age.

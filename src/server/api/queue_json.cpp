@@ -44,14 +44,15 @@ struct SettingsJson {
   std::optional<int> max_attempts;
   std::optional<BackoffJson> backoff;
   std::optional<DurationField> ageing;
+  std::optional<DurationField> burst_for;
   std::optional<DurationField> keep_done;
   std::optional<DurationField> keep_dead;
   std::optional<std::int64_t> keep_count;
 };
 BOOST_DESCRIBE_STRUCT(SettingsJson, (),
                       (capacity, capacity_bytes, when_full, block_for, rate, burst, concurrency,
-                       group_concurrency, lease_for, max_attempts, backoff, ageing, keep_done,
-                       keep_dead, keep_count))
+                       group_concurrency, lease_for, max_attempts, backoff, ageing, burst_for,
+                       keep_done, keep_dead, keep_count))
 
 BackoffJson to_json_of(const tasks::RetryPolicy& policy) {
   struct Writer {
@@ -138,6 +139,7 @@ SettingsJson to_settings_json(const QueueSettings& settings) {
           .max_attempts = settings.max_attempts,
           .backoff = to_json_of(settings.retry),
           .ageing = DurationField{settings.ageing},
+          .burst_for = DurationField{settings.burst_for},
           .keep_done = DurationField{settings.keep_done},
           .keep_dead = DurationField{settings.keep_dead},
           .keep_count = settings.keep_count};
@@ -171,6 +173,13 @@ struct QuantilesJson {
 };
 BOOST_DESCRIBE_STRUCT(QuantilesJson, (), (p50, p95, p99))
 
+// The capacity that would absorb a spike, and why.
+struct AdviceJson {
+  std::int64_t capacity = 0;
+  std::string message;
+};
+BOOST_DESCRIBE_STRUCT(AdviceJson, (), (capacity, message))
+
 struct QueueJson {
   std::string name;
   bool paused = false;
@@ -181,11 +190,12 @@ struct QueueJson {
   RatesJson rates;
   QuantilesJson wait_time;
   QuantilesJson run_time;
+  std::optional<AdviceJson> advice;
   SettingsJson settings;
 };
 BOOST_DESCRIBE_STRUCT(QueueJson, (),
                       (name, paused, counts, unfinished, bytes, oldest_ready_age, rates, wait_time,
-                       run_time, settings))
+                       run_time, advice, settings))
 
 CountsJson to_counts(const tasks::QueueLook& queue) {
   using enum tasks::TaskState;
@@ -216,6 +226,22 @@ QuantilesJson to_quantiles(const Durations& durations) {
   return {.p50 = at(0.5), .p95 = at(0.95), .p99 = at(0.99)};
 }
 
+// The busiest second of the last minute, for as long as the spike is said to last, while tasks are done as fast as they were. None before anything was done: it would be a guess.
+std::optional<AdviceJson> to_advice(const tasks::QueueLook& queue, const Meters::Look& meter) {
+  if (meter.last_minute.done == 0) return std::nullopt;
+  const double drain = static_cast<double>(meter.last_minute.done) / meter.span;
+  const double peak = static_cast<double>(meter.busiest_second);
+  const double seconds = std::chrono::duration<double>(queue.settings.burst_for).count();
+  const auto capacity =
+      std::max<std::int64_t>(1, std::llround(std::ceil((peak - drain) * seconds)));
+  return AdviceJson{
+      .capacity = capacity,
+      .message = fmt::format("{} came in the busiest second of the last minute and {:.1f} a second "
+                             "are done: {} of such seconds leave {} waiting; the capacity is {}",
+                             meter.busiest_second, drain, tasks::to_text(queue.settings.burst_for),
+                             capacity, queue.settings.capacity)};
+}
+
 template <typename From, typename To>
 void set(const std::optional<From>& from, To& to) {
   if (!from) return;
@@ -238,6 +264,7 @@ std::string to_json_text(const tasks::QueueLook& queue, const Meters::Look& mete
                  .rates = to_rates(meter),
                  .wait_time = to_quantiles(meter.waits),
                  .run_time = to_quantiles(meter.runs),
+                 .advice = to_advice(queue, meter),
                  .settings = to_settings_json(queue.settings)};
   if (queue.oldest_ready) {
     json.oldest_ready_age = DurationField{std::max(now - *queue.oldest_ready, milliseconds(0))};
@@ -260,6 +287,7 @@ QueueSettings changed(QueueSettings settings, const Call& call) {
   set(body.max_attempts, settings.max_attempts);
   if (body.backoff) settings.retry = to_policy(*body.backoff);
   set(body.ageing, settings.ageing);
+  set(body.burst_for, settings.burst_for);
   set(body.keep_done, settings.keep_done);
   set(body.keep_dead, settings.keep_dead);
   set(body.keep_count, settings.keep_count);

@@ -95,9 +95,13 @@ Meters::Look Meters::look_locked(Meter& meter) {
             .last_minute = {},
             .span = std::clamp(std::chrono::duration<double>(now() - began_).count(), 1.0,
                                static_cast<double>(seconds)),
+            .busiest_second = 0,
             .waits = meter.waits,
             .runs = meter.runs};
-  for (const QueueTotals& each : meter.by_second) server::add(look.last_minute, each);
+  for (const QueueTotals& each : meter.by_second) {
+    server::add(look.last_minute, each);
+    look.busiest_second = std::max(look.busiest_second, each.in + each.rejected);
+  }
   return look;
 }
 

@@ -50,10 +50,11 @@ class Meters {
   void reject(std::string_view queue, std::uint64_t tasks);
 
   struct Look {
-    QueueTotals totals;       // Since the start.
-    QueueTotals last_minute;  // Or since the start, if that is less; `span` says.
-    double span = 1;          // Seconds.
-    Durations waits;          // Of all time.
+    QueueTotals totals;                // Since the start.
+    QueueTotals last_minute;           // Or since the start, if that is less; `span` says.
+    double span = 1;                   // Seconds.
+    std::uint64_t busiest_second = 0;  // So many came in one, in that minute; refused ones too.
+    Durations waits;                   // Of all time.
     Durations runs;
   };
   Look look(std::string_view queue);

@@ -26,6 +26,7 @@ void for_each_setting(Settings& settings, Visit visit) {
   visit("max_attempts", settings.max_attempts);
   visit("retry", settings.retry);
   visit("ageing", settings.ageing);
+  visit("burst_for", settings.burst_for);
   visit("keep_done", settings.keep_done);
   visit("keep_dead", settings.keep_dead);
   visit("keep_count", settings.keep_count);
