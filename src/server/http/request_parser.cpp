@@ -39,7 +39,8 @@ Problem problem_of(error_code error) {
     return {.status = 413, .code = "too_large", .message = "the body is too large"};
   }
   if (error == http::error::bad_version) {
-    return {.status = 505, .message = "only HTTP/1.0 and HTTP/1.1 are spoken here, in lines that end with CR LF"};
+    return {.status = 505,
+            .message = "only HTTP/1.0 and HTTP/1.1 are spoken here, in lines that end with CR LF"};
   }
   if (error == http::error::partial_message) return {.message = "the request is incomplete"};
   if (error == http::error::bad_content_length || error == http::error::multiple_content_length) {
