@@ -17,7 +17,6 @@ namespace http_test {
 struct Parsed {
   std::vector<std::string> requests{};
   int problem = 0;  // The status. 0: none.
-  bool is_within_a_request = false;
 
   friend bool operator==(const Parsed&, const Parsed&) = default;
 };
@@ -55,8 +54,8 @@ Parsed parse_all(std::string_view bytes, NextSize next_size) {
       held.erase(0, parser.feed(held));
     }
   }
+  parser.feed_end();
   if (parser.state() == broken) parsed.problem = parser.problem().status;
-  parsed.is_within_a_request = parser.state() == head || parser.state() == body;
   return parsed;
 }
 
