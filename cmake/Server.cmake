@@ -15,6 +15,14 @@ add_library(handoff_server STATIC ${server_sources})
 handoff_configure(handoff_server "")
 target_link_libraries(handoff_server PUBLIC handoff_tasks Boost::headers
   PRIVATE OpenSSL::SSL OpenSSL::Crypto spdlog::spdlog tomlplusplus::tomlplusplus)
+if(PROJECT_IS_TOP_LEVEL)  # Most of what src/server/http takes to compile.
+  target_precompile_headers(handoff_server PRIVATE
+    <boost/asio/as_tuple.hpp> <boost/asio/awaitable.hpp> <boost/asio/io_context.hpp> <boost/asio/ip/tcp.hpp>
+    <boost/asio/steady_timer.hpp> <boost/asio/use_awaitable.hpp>)
+endif()
+if(HANDOFF_SANITIZE STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(handoff_server PRIVATE -Wno-tsan)  # For fences inside Asio, which has locks besides.
+endif()
 
 file(GLOB_RECURSE cli_sources CONFIGURE_DEPENDS src/cli/*.cpp)
 add_executable(handoff_program ${cli_sources})

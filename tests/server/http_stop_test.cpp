@@ -117,11 +117,11 @@ TEST_F(HttpStop, AtTheDeadlineTheRestIsCut) {
 
 TEST_F(HttpStop, WhoAnswersJustAfterTheCutLearnsThatItIsLost) {
   service.on("/wait", [this](Request request) -> Lazy<Response> {
-    ++asked;
+    Response response{.body = std::string(20'000'000, 'x')};
     const std::stop_callback hurried(request.hurry, [this] { go.set(); });
+    ++asked;
     const auto was_set = co_await go.async_wait();
     static_cast<void>(was_set);
-    Response response{.body = std::string(50'000'000, 'x')};
     response.on_lost = [this] { ++lost; };
     co_return response;
   });

@@ -92,7 +92,7 @@ Framing Connection::framing_of(const Response& response) const {
   const auto& head = parser_.head();
   const bool ends_by_closing = head.is_http_10 && response.next_part;
   return {.is_http_10 = head.is_http_10,
-          .keep_alive = head.keep_alive && !thread_.is_closing() && !ends_by_closing,
+          .keep_alive = head.keep_alive && !shared_.is_stopping() && !ends_by_closing,
           .without_body = head.is_head,
           .date = thread_.date()};
 }

@@ -105,6 +105,7 @@ class HttpServer::Impl {
 
   // On the thread of the listener: what it has dealt comes before this on each thread.
   void close_all() {
+    shared_.begin_stopping();
     listener_.close();
     for (auto& thread : threads_) {
       boost::asio::post(thread->io(), [&each = *thread] { each.begin_closing(); });

@@ -60,9 +60,8 @@ struct Place {
   std::string_view path;
 };
 Place split_absolute(std::string_view target, std::string_view host) {
-  const auto scheme_end = target.find("://");
-  if (target.starts_with('/') || scheme_end == std::string_view::npos) return {host, target};
-  const auto authority = target.substr(scheme_end + 3);
+  if (!target.starts_with("http://") && !target.starts_with("https://")) return {host, target};
+  const auto authority = target.substr(target.find("://") + 3);
   const auto path = authority.find_first_of("/?");
   if (path == std::string_view::npos) return {authority, "/"};
   return {authority.substr(0, path), authority.substr(path)};
@@ -141,7 +140,8 @@ class RequestParser::Beast final : public http::basic_parser<true> {
   }
   std::optional<Problem> check_head() {
     if (!host_ && !owner_.head_.is_http_10) return Problem{.message = "the Host is missing"};
-    const auto place = split_absolute(target_, host_.value_or("localhost"));
+    const std::string_view host = host_ ? std::string_view(*host_) : "localhost";
+    const auto place = split_absolute(target_, host);
     if (!owner_.hosts_.allows(place.host)) {
       return Problem{
           .status = 421, .code = "forbidden", .message = "this server does not go by that Host"};

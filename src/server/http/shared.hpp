@@ -24,7 +24,10 @@ class Shared {
   enum class Admission : std::uint8_t { serve, refuse, drop };
   Admission admit();
   void connection_has_ended();
-  // From now on none begins. Sets all_gone once there are none.
+  // Answers are the last of their connections from now on.
+  void begin_stopping() { is_stopping_.store(true, detail::relaxed); }
+  bool is_stopping() const { return is_stopping_.load(detail::relaxed); }
+  // None begins any more. Sets all_gone once there are none.
   void no_more_connections();
   std::uint64_t open() const { return open_.load(detail::relaxed); }
   std::uint64_t total() const { return total_.load(detail::relaxed); }
@@ -45,6 +48,8 @@ class Shared {
   // Plain counts, except that the last to go must see no_more_connections(), or be seen by it: hence sequentially consistent.
   detail::atomic<std::uint64_t> open_{0};
   detail::atomic<bool> no_more_{false};
+  detail::atomic<bool> is_stopping_{
+      false};  // The threads are told on their own as well: a little late does no harm.
   detail::atomic<std::uint64_t> total_{0};
   detail::atomic<std::uint64_t> refused_{0};
   detail::atomic<std::size_t> body_memory_{0};
