@@ -21,8 +21,8 @@ build: deps ## Build the library, the tests and the examples as users get them
 dev: deps ## The same for daily work: debuggable, with the lock order checked
 	@$(call build,dev)
 
-run: build ## Build and run the first example, examples/burst
-	@build/release/examples/burst
+run: build ## Build and start the server at http://127.0.0.1:8077, with a demo; Ctrl-C ends it
+	@build/release/handoff serve --demo
 
 test: deps ## Everything: release, TSan, ASan and UBSan, clang, lint, packaging; ends with the counts
 	@tools/test

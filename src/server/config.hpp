@@ -38,6 +38,7 @@ struct Config {
   std::size_t body_limit = std::size_t{8} << 20;
   std::chrono::milliseconds grace = std::chrono::seconds(30);
   LogOptions log{};
+  bool has_demo = false;  // See demo.hpp.
 };
 
 // One that can be set.

@@ -8,6 +8,7 @@
 #include "handoff/tasks/duration.hpp"
 #include "handoff/tasks/tasks.hpp"
 #include "server/api/api.hpp"
+#include "server/demo.hpp"
 #include "server/http/http_server.hpp"
 
 namespace handoff::server {
@@ -64,7 +65,8 @@ void serve(const Config& config, const std::stop_token& stop,
            const std::function<void(const Listening&)>& on_listening) {
   if (const auto good = check(config); !good) throw std::runtime_error(good.error());
   Log log(config.log);
-  Api api(open_store(config), {.payload_limit = config.payload_limit}, log);
+  const tasks::Tasks tasks = open_store(config);
+  Api api(tasks, {.payload_limit = config.payload_limit}, log);
   must_be_safe(config, api.tokens());
   HttpServer http(http_options(config, log), api);
   api.count_with([&http] { return http.counters(); });
@@ -73,11 +75,14 @@ void serve(const Config& config, const std::stop_token& stop,
   log.info("listening", {{"url", url}, {"store", config.store}});
   on_listening({.url = url, .needs_token = api.tokens().are_needed()});
 
+  std::optional<Demo> demo;
+  if (config.has_demo) demo.emplace(tasks);
   Event stopped;
   const std::stop_callback stops(stop, [&] { stopped.set(); });
   static_cast<void>(stopped.wait());
   log.info("shutting down", {{"grace", tasks::to_text(config.grace)}});
   api.begin_to_shut_down();
+  demo.reset();
   http.stop(within(config.grace));
   log.info("stopped", {});
 }

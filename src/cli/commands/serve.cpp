@@ -21,6 +21,7 @@ constexpr auto usual_file = "handoff.toml";
 struct Options {
   std::string config;
   bool only_checks = false;
+  bool has_demo = false;
   std::vector<std::string> values = std::vector<std::string>(server::config_keys().size());
 };
 
@@ -50,6 +51,8 @@ Config configured(const Session& session, const Options& options) {
   } catch (const std::runtime_error& error) {
     throw Failure(Exit::usage, error.what());
   }
+  if (options.has_demo) config.store = "memory:";
+  config.has_demo = options.has_demo;
   must(server::set_from_environment(config, [](const char* name) { return std::getenv(name); }));
   if (session.store != usual_store()) must(server::set(config, "store", session.store, "--store"));
   const auto keys = server::config_keys();
@@ -106,6 +109,9 @@ void add_serve(Command& program) {
   command.option("--config FILE", options->config,
                  "Settings as TOML; handoff.toml, if it is here and no other is named");
   command.flag("--check", options->only_checks, "Only say whether the configuration is good");
+  command.flag("--demo", options->has_demo,
+               "With a shop that hands in tasks and a worker that does them; in memory, unless a "
+               "store is named");
   const auto keys = server::config_keys();
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (keys[i].name == "store") continue;  // All commands have it.
@@ -116,6 +122,7 @@ void add_serve(Command& program) {
       "Each can be set by a flag, by the environment (HANDOFF_LISTEN=127.0.0.1:9000) or in the "
       "file, in that precedence.");
   command.example("handoff serve", "http://127.0.0.1:8077, tasks in handoff.db");
+  command.example("handoff serve --demo", "something to look at");
   command.example("handoff serve --store sqlite:/var/lib/jobs.db --listen 127.0.0.1:9000",
                   "another file, another port");
   command.example("handoff serve --config /etc/handoff.toml --check", "is the file good?");
