@@ -3,11 +3,12 @@
 JOBS ?= $(shell nproc)
 RUNS ?= 1000000
 CRASH_SECONDS ?= 600
+PREFIX ?= /usr/local
 build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) -j $(JOBS)
 sources = $(shell find include src tests examples bench -name '*.[hic]pp' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build dev run test test-fast simulate crash mutants tsan asan clang package bench format lint clean
+.PHONY: help deps build dev run test test-fast simulate crash mutants tsan asan clang package install bench format lint clean
 
 help: ## List these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -50,6 +51,10 @@ clang: deps ## All tests as clang 19 builds them, under its sanitizers; no warni
 
 package: build ## Use the library from outside, in every way we promise
 	@tests/package/run build/release
+
+install: deps ## Install the program `handoff` to PREFIX=/usr/local, as bin/handoff; DESTDIR is honoured
+	@cmake --preset release >/dev/null && cmake --build --preset release -j $(JOBS) --target handoff_program
+	@cmake --install build/release --prefix $(PREFIX) --component program
 
 bench: deps ## Build the benchmarks and their peers, then run them; options in BENCH="--quick"
 	@tools/deps bench

@@ -1,4 +1,4 @@
-# Headers, libraries, the CMake package and the files for pkg-config.
+# Headers, libraries, the CMake package, the files for pkg-config, and the program: the last also alone, as the component `program`.
 
 include(CMakePackageConfigHelpers)
 
@@ -14,6 +14,9 @@ endif()
 if(TARGET handoff_tasks)
   install(TARGETS handoff_tasks EXPORT handoffTasksTargets)
   install(EXPORT handoffTasksTargets NAMESPACE handoff:: DESTINATION ${package_dir})
+endif()
+if(TARGET handoff_program)
+  install(TARGETS handoff_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 endif()
 install(EXPORT handoffTargets NAMESPACE handoff:: DESTINATION ${package_dir})
 

@@ -86,7 +86,10 @@ void Command::add_argument(std::string_view name, std::string meaning, Reader re
                            bool takes_many, Need need) {
   CLI::Option* const option = parts_->app->add_option(
       std::string(name), callback(*parts_, std::string(name), std::move(reader)), meaning);
-  if (takes_many) option->expected(1, CLI::detail::expected_max_vector_size);
+  if (takes_many) {
+    option->expected(1, CLI::detail::expected_max_vector_size);
+    option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args();
+  }
   if (need == Need::required) option->required();
   const std::string shape = fmt::format("{}{}", name, takes_many ? "..." : "");
   parts_->usage_of_arguments += need == Need::required ? " " + shape : fmt::format(" [{}]", shape);
