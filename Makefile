@@ -8,7 +8,7 @@ build = cmake --preset $(1) >/dev/null && cmake --build --preset $(1) -j $(JOBS)
 sources = $(shell find include src tests examples bench -name '*.[hic]pp' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build dev run test test-fast simulate crash mutants tsan asan clang package install bench format lint clean
+.PHONY: help deps build dev run test test-fast simulate crash mutants tsan asan clang package install bench bench-server format lint clean
 
 help: ## List these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -60,6 +60,12 @@ bench: deps ## Build the benchmarks and their peers, then run them; options in B
 	@tools/deps bench
 	@$(call build,bench)
 	@bench/run $(BENCH)
+
+bench-server: deps ## Build the server and its floor, then compare them under load; options in BENCH="--quick"
+	@tools/deps bench
+	@cmake --preset bench >/dev/null && cmake --build --preset bench -j $(JOBS) --target handoff_program \
+	  bench_server_beast bench_server_transport bench_server_load bench_tasks_bulk_handoff bench_tasks_pickup_handoff
+	@bench/server/run $(BENCH)
 
 mutants: deps ## Plant known bugs in a copy of the library: the simulated tests must find each; options in MUTANTS="--only mutex"
 	@tools/mutants $(MUTANTS)
