@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <mutex>
 #include <random>
 #include <regex>
@@ -15,6 +16,7 @@
 #include "cli/program.hpp"
 #include "handoff/testing/eventually.hpp"
 #include "server/raw_client.hpp"
+#include "support/sanitized.hpp"
 
 namespace handoff::tests {
 namespace {
@@ -66,6 +68,14 @@ class Server {
 constexpr auto a_task = R"({"queue":"q","kind":"k","payload":{"n":1}})";
 
 std::string id_in(const raw::Answer& answer) { return text_at(json_of(answer.body), "id"); }
+
+long resident_kib(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:")) return std::stol(line.substr(6));
+  }
+  return 0;
+}
 
 class Serving : public CliTest {
  protected:
@@ -189,6 +199,38 @@ TEST_F(Serving, SaysThatTheDiskIsFullAndGoesOnOnceThereIsRoom) {
   eventually([&] { return raw::post(server.port(), "/v1/tasks", a_task).status == 202; });
   EXPECT_EQ(server.stop().code, 0);
   ::umount2(folder.c_str(), MNT_DETACH);
+}
+
+// A hundred times as much as there is room for: what is accepted is stored, the rest is told to come back, and nothing grows.
+TEST_F(Serving, RefusesWhatItHasNoRoomForAndDoesNotGrow) {
+  Server server = serve();
+  ASSERT_EQ(
+      raw::ask(server.port(), raw::request("PUT", "/v1/queues/q", R"({"capacity":100})")).status,
+      200);
+  std::atomic<int> accepted = 0;
+  std::atomic<int> refused = 0;
+  const auto hammer = [&](int requests) {
+    std::vector<std::jthread> clients;
+    for (int k = 0; k < 8; ++k) {
+      clients.emplace_back([&, requests] {
+        raw::Client client(server.port());
+        for (int i = 0; i < requests; ++i) {
+          client.send(raw::request("POST", "/v1/tasks", a_task));
+          const auto answer = client.read_answer();
+          if (answer.status == 202) ++accepted;
+          if (answer.status == 503 && answer.header("retry-after") == "1") ++refused;
+        }
+      });
+    }
+  };
+  hammer(125);
+  const long before = resident_kib(server.id());
+  hammer(1125);
+  EXPECT_EQ(accepted, 100);
+  EXPECT_EQ(refused, 10'000 - 100);
+  EXPECT_EQ(open().queue("q").count(tasks::TaskState::ready), 100);
+  // A sanitizer keeps what was freed.
+  if (!is_sanitized) EXPECT_LT(resident_kib(server.id()), before + 16 * 1024);
 }
 
 TEST_F(Serving, IsNotForOthersWithoutTokens) {
