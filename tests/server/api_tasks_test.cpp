@@ -157,6 +157,16 @@ TEST_F(ApiTasks, AreListedNewestFirst) {
   EXPECT_THAT(get("/v1/tasks?qeue=q").at("error.message"), HasSubstr("did you mean \"queue\""));
 }
 
+TEST_F(ApiTasks, ThatAreLargeMakeShortPagesAndClaims) {
+  const std::string payload = "\"" + std::string(900'000, 'x') + "\"";
+  for (int i = 0; i < 20; ++i)
+    ASSERT_TRUE(tasks.enqueue({.queue = "q", .kind = "k", .payload = payload}));
+  const Reply page = get("/v1/tasks");
+  EXPECT_EQ(page.size("tasks"), 10u);
+  EXPECT_EQ(get("/v1/tasks?cursor=" + page.at("next_cursor")).size("tasks"), 10u);
+  EXPECT_EQ(claim("q", R"(,"max":1000)").size("tasks"), 10u);
+}
+
 TEST_F(ApiTasks, CanBeWaitedFor) {
   const std::string id = add();
   EXPECT_EQ(get("/v1/tasks/" + id + "?wait=1ms").at("state"), "ready");

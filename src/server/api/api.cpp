@@ -9,12 +9,6 @@ namespace handoff::server {
 namespace {
 constexpr auto between_sweeps = std::chrono::seconds(15);
 
-ApiError internal_error() {
-  return {.status = 500,
-          .code = "internal",
-          .message = "something went wrong here; the log of the server has more"};
-}
-
 bool is_change(const Route& route) { return route.method != Method::get; }
 }  // namespace
 
@@ -30,6 +24,7 @@ Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
                .workers = workers_,
                .events = events_,
                .meters = meters_,
+               .stats = stats_,
                .payload_limit = options.payload_limit},
       tokens_(*context_.core) {
   add_task_routes(router_, context_);
@@ -111,7 +106,7 @@ Lazy<Response> Api::answer(Request request) {
     error = failure.error();
   } catch (const std::exception& failure) {
     log_.error("a request failed", {{"path", request.path}, {"why", failure.what()}});
-    error = internal_error();
+    error = ApiError::from(tasks::to_error(std::current_exception()));
   }
   if (error) response = to_response(*error);
   if (route != nullptr) audit(*route, request, who, response.status);

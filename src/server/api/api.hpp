@@ -47,6 +47,7 @@ class Api final : public Service {
   Log& log_;
   EventLog events_;
   Meters meters_;
+  SharedText stats_;
   RemoteWorkers workers_;
   WorkerPool pool_;
   ApiContext context_;

@@ -18,7 +18,7 @@ using tasks::Millis;
 
 constexpr int most_at_once = 1000;
 constexpr std::size_t most_queues = 100;
-constexpr std::size_t largest_answer = 16 << 20;  // Of payloads; the first task goes in any case.
+constexpr std::size_t largest_answer = 8 << 20;  // About: of payloads and inputs.
 constexpr auto longest_wait = std::chrono::minutes(5);
 
 struct ClaimBody {
@@ -62,6 +62,7 @@ struct Taken {
 
 struct Round {
   std::vector<Taken> taken{};
+  std::size_t bytes = 0;
   std::optional<Millis> again_in{};
   std::optional<std::int64_t> worker_row{};
 };
@@ -75,34 +76,49 @@ ClaimBody read_claim(const Call& call) {
   must(tasks::check_range(body.max, 1, most_at_once, "max"));
   if (body.wait) must(tasks::check_range(body.wait->value, Millis(0), longest_wait, "wait"));
   if (body.lease_for) must(tasks::check_lease(body.lease_for->value));
-  if (!body.worker.empty()) must(tasks::check_worker(body.worker));
+  if (body.worker.empty()) body.worker = "http:" + call.request.peer;
+  must(tasks::check_worker(body.worker));
   return body;
+}
+
+tasks::ClaimRequest request_of(const ClaimBody& body, const std::string& queue, int most) {
+  return {.queue = queue,
+          .most = most,
+          .lease_for = body.lease_for ? body.lease_for->value : Millis(0),
+          .worker = body.worker,
+          .is_for_others = true};
+}
+
+void add(Round& round, tasks::Transaction& transaction, tasks::Claimed claimed) {
+  std::vector<tasks::StepResult> inputs;
+  if (claimed.has_inputs) inputs = transaction.inputs_of(claimed.id);
+  round.bytes += claimed.payload.size();
+  for (const tasks::StepResult& each : inputs) round.bytes += each.result.size();
+  round.taken.push_back({.task = std::move(claimed), .inputs = std::move(inputs)});
+}
+
+// Some at a time, so that large ones do not make the answer larger than anybody wants.
+void claim_from(Round& round, tasks::Transaction& transaction, const ClaimBody& body,
+                const std::string& queue) {
+  for (;;) {
+    const int room = body.max - static_cast<int>(round.taken.size());
+    if (room <= 0 || round.bytes >= largest_answer) return;
+    const int wanted = std::min(room, round.bytes == 0 ? 10 : 100);
+    auto result = transaction.claim(request_of(body, queue, wanted));
+    const bool is_last = std::ssize(result.tasks) < wanted;
+    if (result.has_more && result.tasks.empty()) result.again_in = Millis(0);
+    if (result.again_in) {
+      round.again_in = std::min(round.again_in.value_or(*result.again_in), *result.again_in);
+    }
+    for (tasks::Claimed& each : result.tasks) add(round, transaction, std::move(each));
+    if (is_last) return;
+  }
 }
 
 // In the order in which the queues are named.
 Round claim(tasks::Transaction& transaction, const ClaimBody& body) {
   Round round;
-  std::size_t bytes = 0;
-  for (const std::string& queue : body.queues) {
-    const int room = body.max - static_cast<int>(round.taken.size());
-    if (room <= 0 || bytes > largest_answer) break;
-    auto result =
-        transaction.claim({.queue = queue,
-                           .most = room,
-                           .lease_for = body.lease_for ? body.lease_for->value : Millis(0),
-                           .worker = body.worker,
-                           .is_for_others = true});
-    for (tasks::Claimed& each : result.tasks) {
-      bytes += each.payload.size();
-      std::vector<tasks::StepResult> inputs;
-      if (each.has_inputs) inputs = transaction.inputs_of(each.id);
-      round.taken.push_back({.task = std::move(each), .inputs = std::move(inputs)});
-    }
-    if (result.has_more && result.tasks.empty()) result.again_in = Millis(0);
-    if (result.again_in) {
-      round.again_in = std::min(round.again_in.value_or(*result.again_in), *result.again_in);
-    }
-  }
+  for (const std::string& queue : body.queues) claim_from(round, transaction, body, queue);
   return round;
 }
 

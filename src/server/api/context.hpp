@@ -12,6 +12,7 @@
 #include "server/api/remote_workers.hpp"
 #include "server/events/event_log.hpp"
 #include "server/events/meters.hpp"
+#include "server/events/shared_text.hpp"
 #include "server/http/router.hpp"
 #include "tasks/core.hpp"
 
@@ -24,6 +25,7 @@ struct ApiContext {
   RemoteWorkers& workers;
   EventLog& events;
   Meters& meters;
+  SharedText& stats;  // Of all queues, for event streams.
   std::size_t payload_limit;
 };
 

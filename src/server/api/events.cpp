@@ -62,6 +62,13 @@ std::string queue_stats(const tasks::QueueLook& look, const Meters::Look& meter)
       rate(meter.last_minute.rejected));
 }
 
+std::string stats_event(ApiContext& api, const std::vector<tasks::QueueLook>& queues) {
+  std::vector<std::string> items;
+  for (const auto& each : queues) items.push_back(queue_stats(each, api.meters.look(each.name)));
+  return fmt::format("event: stats\ndata: {{\"at\":\"{}\",\"queues\":[{}]}}\n\n",
+                     tasks::to_text(api.core->clock().now()), fmt::join(items, ","));
+}
+
 // One reader of the stream.
 class Stream {
  public:
@@ -82,8 +89,8 @@ class Stream {
       text += news();
       if (now() >= stats_at_.value_or(now())) {
         stats_at_ = now() + between_stats;
-        auto stats = stats_event();
-        text += co_await std::move(stats);
+        auto looked = stats();
+        text += co_await std::move(looked);
       }
       if (!text.empty()) break;
       const auto told = co_await reader_.told().async_wait(Deadline(*stats_at_));
@@ -101,18 +108,13 @@ class Stream {
     return text;
   }
 
-  Lazy<std::string> stats_event() {
+  Lazy<std::string> stats() {
     const auto look = [this] {
-      return queue_.empty() ? api_.tasks.queues() : std::vector{api_.tasks.queue(queue_)};
+      if (!queue_.empty()) return stats_event(api_, {api_.tasks.queue(queue_)});
+      return api_.stats.text([this] { return stats_event(api_, api_.tasks.queues()); });
     };
     auto looked = on_pool_thread(api_.pool, look);
-    const auto queues = co_await std::move(looked);
-    std::vector<std::string> items;
-    for (const auto& each : queues) {
-      items.push_back(queue_stats(each, api_.meters.look(each.name)));
-    }
-    co_return fmt::format("event: stats\ndata: {{\"at\":\"{}\",\"queues\":[{}]}}\n\n",
-                          tasks::to_text(api_.core->clock().now()), fmt::join(items, ","));
+    co_return co_await std::move(looked);
   }
 
   ApiContext& api_;

@@ -35,12 +35,9 @@ void EventLog::add(const tasks::Changes& changes) {
     ring_[last_ % ring_.size()] = {
         .id = each.id, .at = changes.at, .queue = numbers[each.queue], .state = each.state};
   }
-  for (Reader* const each : readers_) each->told_.set();
-}
-
-void EventLog::wake() {
-  const auto turn = lock_.hold();
-  for (Reader* const each : readers_) each->told_.set();
+  for (Reader* const each : readers_) {
+    if (!each->told_.is_set()) each->told_.set();
+  }
 }
 
 std::uint64_t EventLog::last() const {

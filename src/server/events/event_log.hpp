@@ -35,8 +35,6 @@ class EventLog {
   explicit EventLog(std::size_t capacity = 16'384);
 
   void add(const tasks::Changes& changes);
-  // Lets all readers look, whether there is something or not.
-  void wake();
   // The number of the last one.
   std::uint64_t last() const;
   // Of this log: numbers of another one mean nothing here.

@@ -80,6 +80,10 @@ std::optional<Task> SqliteTransaction::get(const TaskId& id) {
 }
 
 // By the rows' numbers, newest first: a page costs as much as it has to skip.
+namespace {
+constexpr std::size_t largest_page = std::size_t{8} << 20;  // Of payloads and results.
+}
+
 TaskPage SqliteTransaction::list(const TaskFilter& filter) {
   TaskPage page;
   std::optional<std::int64_t> queue;
@@ -99,11 +103,13 @@ TaskPage SqliteTransaction::list(const TaskFilter& filter) {
               "order by t.seq desc limit ?6",
               filter.before, queue, state, if_any(filter.kind), if_any(filter.group), filter.limit);
   std::int64_t last = 0;
-  while (query.next()) {
-    page.tasks.push_back(read_task(query));
+  std::size_t bytes = 0;
+  while (bytes < largest_page && query.next()) {
+    const Task& task = page.tasks.emplace_back(read_task(query));
     last = query.number(0);
+    bytes += task.payload.size() + task.result.value_or("").size();
   }
-  if (std::ssize(page.tasks) == filter.limit) page.next = last;
+  if (std::ssize(page.tasks) == filter.limit || bytes >= largest_page) page.next = last;
   return page;
 }
 
