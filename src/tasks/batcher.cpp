@@ -84,8 +84,9 @@ void Batcher::lead(const Call* own) {
     totals_.calls += calls.size();
     ++totals_.commits;
   }
+  const TimePoint began = now();
   run_all(calls);
-  pass_on();
+  pass_on(now() - began);
   // Whoever is told may be gone at once.
   for (Call* const each : calls) {
     if (each->done) {
@@ -98,10 +99,11 @@ void Batcher::lead(const Call* own) {
 }
 
 // To the first of those who have come meanwhile.
-void Batcher::pass_on() {
+void Batcher::pass_on(Duration spent) {
   Call* next = nullptr;
   {
     const auto turn = lock_.hold();
+    totals_.spent += spent;
     if (waiting_.empty()) {
       has_leader_ = false;
       idle_.set();

@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "handoff/clock.hpp"
 #include "handoff/event.hpp"
 #include "handoff/mutex.hpp"
 #include "tasks/store.hpp"
@@ -47,6 +48,7 @@ class Batcher {
   struct Totals {
     std::uint64_t calls = 0;
     std::uint64_t commits = 0;
+    Duration spent{};  // In transactions.
   };
   Totals totals() const;
 
@@ -62,7 +64,7 @@ class Batcher {
   class Committer;
   bool enter_locked(Call& call);
   void lead(const Call* own);
-  void pass_on();
+  void pass_on(Duration spent);
   void run_all(std::vector<Call*> calls);
 
   Store& store_;

@@ -111,6 +111,9 @@ void add_store(Text& text, ApiContext& api) {
   text.family("handoff_store_calls_total", "counter",
               "Calls these transactions were made of: with the above, how many share a commit.");
   text.sample("handoff_store_calls_total", "", totals.calls);
+  text.family("handoff_store_commit_seconds_total", "counter", "What these transactions took.");
+  text.sample("handoff_store_commit_seconds_total", "",
+              std::chrono::duration<double>(totals.spent).count());
 }
 
 }  // namespace
