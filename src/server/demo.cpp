@@ -5,11 +5,11 @@
 #include <chrono>
 #include <random>
 #include <stop_token>
-#include <thread>
 #include <utility>
 
 #include "handoff/event.hpp"
 #include "handoff/tasks/worker.hpp"
+#include "handoff/thread.hpp"
 
 namespace handoff::server {
 
@@ -97,14 +97,14 @@ struct Demo::Parts {
     worker.handle("welcome", send_mail);
     worker.handle("resize", resize);
     worker.handle("sales", report);
-    works = std::jthread([this](const std::stop_token& stop) { worker.run(stop, 2s); });
-    sells = std::jthread([this](const std::stop_token& stop) { shop(tasks, stop); });
+    works = Thread([this](const std::stop_token& stop) { worker.run(stop, 2s); });
+    sells = Thread([this](const std::stop_token& stop) { shop(tasks, stop); });
   }
 
   const tasks::Tasks tasks;
   tasks::Worker worker;
-  std::jthread works;
-  std::jthread sells;
+  Thread works;
+  Thread sells;
 };
 
 Demo::Demo(tasks::Tasks tasks) : parts_(std::make_unique<Parts>(std::move(tasks))) {}

@@ -69,7 +69,8 @@ struct ListOptions {
 };
 
 struct TaskList {
-  std::vector<Task> tasks;  // Newest first; without errors and `after`. Fewer than the limit if they are large: 8 MiB are a page.
+  std::vector<Task>
+      tasks;  // Newest first; without errors and `after`. Fewer than the limit if they are large: 8 MiB are a page.
   std::string next_cursor;  // Empty: there are no more.
 };
 

@@ -1,10 +1,10 @@
 // The HTTP API of a store: docs/http-api.md. What is between it and the network is http/http_server.hpp's.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 
+#include "handoff/detail/core/atomic.hpp"
 #include "handoff/pool.hpp"
 #include "server/api/context.hpp"
 #include "server/auth/tokens.hpp"
@@ -54,7 +54,7 @@ class Api final : public Service {
   Tokens tokens_;
   Router router_;
   std::function<HttpCounters()> counters_;
-  std::atomic<bool> is_shutting_down_{false};
+  detail::atomic<bool> is_shutting_down_{false};
 };
 
 }  // namespace handoff::server

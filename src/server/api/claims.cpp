@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "handoff/detail/core/atomic.hpp"
 #include "server/api/context.hpp"
 #include "server/api/duration_field.hpp"
 #include "server/api/lease_text.hpp"
@@ -219,7 +220,7 @@ class WaitingClaim final : public tasks::HungryOne {
   tasks::Listeners& listeners_;
   const std::vector<std::string> queues_;
   Event told_;
-  std::atomic<bool> is_hungry_{true};
+  detail::atomic<bool> is_hungry_{true};
   std::stop_callback<std::function<void()>> hurries_;
 };
 
