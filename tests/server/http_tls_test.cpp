@@ -193,6 +193,15 @@ TEST_F(HttpTls, IdleConnectionsAreClosedInOrderWhenTheServerStops) {
   EXPECT_TRUE(client.is_closed_by_server());
 }
 
+TEST_F(HttpTls, AHandshakeThatIsUnderWayDoesNotHoldUpTheEnd) {
+  options.limits.header_read = 1h;
+  start();
+  raw::Client silent(port());
+  eventually([&] { return http->counters().connections_open == 1; });
+  http->stop(handoff::within(1h));
+  EXPECT_TRUE(silent.is_closed_by_server());
+}
+
 TEST_F(HttpTls, FilesThatCannotBeUsedAreNamed) {
   const SelfSigned other("other");
   options.tls_key = other.key;

@@ -57,6 +57,7 @@ Await<> Connection::run() {
 }
 
 Await<bool> Connection::shake_hands() {
+  phase_ = Phase::idle;
   limit_time(shared_.limits.header_read);
   IoResult result = tls_->handshake();
   while (result.state == IoResult::State::wants_read ||
@@ -65,6 +66,7 @@ Await<bool> Connection::shake_hands() {
     if (!is_ready) co_return false;
     result = tls_->handshake();
   }
+  phase_ = Phase::busy;
   co_return result.state == IoResult::State::done;
 }
 

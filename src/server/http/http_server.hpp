@@ -11,7 +11,7 @@
 // - All that comes from outside has a limit, see HttpOptions. Who exceeds one is told (Service::refuse) before the connection is closed.
 // - The Host must be ours and an Origin, if there is one, must be the same: a web page elsewhere cannot make a browser talk to us.
 //
-// Thread safety: stop(), port() and counters() from any thread.
+// Thread safety: stop(), port() and counters() from any thread, except that a handler must not stop it.
 #pragma once
 
 #include <chrono>
