@@ -59,6 +59,16 @@ HttpOptions http_options(const Config& config, Log& log) {
   return options;
 }
 
+// ThreadSanitizer hands a signal to a thread that waits only when it goes on.
+void wait_for(Event& stopped) {
+#if defined(__SANITIZE_THREAD__)
+  while (!stopped.wait({.deadline = within(std::chrono::milliseconds(200)), .stop = {}})) {
+  }
+#else
+  static_cast<void>(stopped.wait());
+#endif
+}
+
 }  // namespace
 
 void serve(const Config& config, const std::stop_token& stop,
@@ -79,7 +89,7 @@ void serve(const Config& config, const std::stop_token& stop,
   if (config.has_demo) demo.emplace(tasks);
   Event stopped;
   const std::stop_callback stops(stop, [&] { stopped.set(); });
-  static_cast<void>(stopped.wait());
+  wait_for(stopped);
   log.info("shutting down", {{"grace", tasks::to_text(config.grace)}});
   api.begin_to_shut_down();
   demo.reset();
