@@ -30,7 +30,7 @@ class Progress {
  public:
   explicit Progress(Output& talk) : talk_(talk) {}
   ~Progress() {
-    if (is_drawn_) talk_.write("\r\x1b[K");
+    if (is_drawn_) clear_line(talk_);
   }
   void draw(std::int64_t stored, std::optional<double> part) {
     if (!talk_.can_redraw() || handoff::now() < next_) return;
