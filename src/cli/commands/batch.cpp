@@ -50,8 +50,7 @@ class Progress {
 class Batch {
  public:
   Batch(Session& session, const Options& options)
-      : session_(session),
-        options_(options),
+      : options_(options),
         input_(options.file),
         tasks_(session.open(StoreUse::hand_in)),
         progress_(session.talk) {}
@@ -114,7 +113,6 @@ class Batch {
     return lines_.empty() ? input_.lines_read() : lines_.front();
   }
 
-  Session& session_;
   const Options& options_;
   Input input_;
   const tasks::Tasks tasks_;
