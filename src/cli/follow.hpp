@@ -10,7 +10,9 @@ namespace handoff::cli {
 class FollowLine {
  public:
   explicit FollowLine(Output& talk) : talk_(talk) {}
-  ~FollowLine() { clear(); }
+  ~FollowLine() {
+    if (talk_.can_redraw() && !last_.empty()) clear_line(talk_);
+  }
 
   // What is the same as before is not said again.
   void show(const std::string& text) {
@@ -25,10 +27,6 @@ class FollowLine {
   }
 
  private:
-  void clear() {
-    if (talk_.can_redraw() && !last_.empty()) talk_.write("\r\x1b[K");
-  }
-
   Output& talk_;
   std::string last_;
 };

@@ -93,8 +93,16 @@ void Output::flush() {
   }
 }
 
+void clear_line(Output& output) noexcept {
+  try {
+    output.write("\r\x1b[K");
+    output.flush();
+  } catch (...) {  // Nobody sees it.
+  }
+}
+
 std::string Output::paint(Colour colour, std::string_view text) const {
-  if (!has_colours_ || colour == Colour::plain) return std::string(text);
+  if (!has_colours_ || colour == Colour::plain || text.empty()) return std::string(text);
   return fmt::format("\x1b[{}m{}\x1b[0m", code_of(colour), text);
 }
 

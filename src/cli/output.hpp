@@ -61,4 +61,7 @@ class Output {
   std::string held_;
 };
 
+// Wipes the line that the cursor is in, before anything else is written. Throws nothing: for destructors.
+void clear_line(Output& output) noexcept;
+
 }  // namespace handoff::cli

@@ -1,12 +1,27 @@
 #include "cli/people.hpp"
 
+#include <langinfo.h>
+
 #include <algorithm>
 #include <array>
+#include <clocale>
 #include <cmath>
 
 namespace handoff::cli {
 
 using namespace std::chrono_literals;
+
+namespace {
+
+bool terminal_speaks_utf8() {
+  static const bool does = [] {
+    std::setlocale(LC_CTYPE, "");
+    return std::string_view(::nl_langinfo(CODESET)) == "UTF-8";
+  }();
+  return does;
+}
+
+}  // namespace
 
 tasks::Time now_time() { return tasks::to_time(std::chrono::system_clock::now()); }
 
@@ -69,7 +84,9 @@ std::string bar(double part, std::size_t cells) {
 }
 
 std::string sparkline(const std::vector<double>& values) {
-  constexpr std::array steps{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr std::array blocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  constexpr std::array letters{"_", ".", "-", ":", "=", "+", "*", "#"};
+  const auto& steps = terminal_speaks_utf8() ? blocks : letters;
   const double most = values.empty() ? 0 : *std::ranges::max_element(values);
   std::string line;
   for (const double each : values) {

@@ -45,7 +45,7 @@ void Screen::draw(const std::vector<std::string>& lines) {
   std::string frame = "\x1b[H";
   const std::size_t count = std::min(lines.size(), out_.rows());
   for (std::size_t i = 0; i < count; ++i) {
-    frame += lines[i] + "\x1b[K" + (i + 1 < count ? "\r\n" : "");
+    frame += lines[i] + "\x1b[K" + (i + 1 < count ? "\n" : "");
   }
   out_.write(frame + "\x1b[J");  // All at once, so that it does not flicker.
   out_.flush();

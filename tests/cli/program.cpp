@@ -1,11 +1,13 @@
 #include "cli/program.hpp"
 
 #include <fcntl.h>
+#include <pty.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <fstream>
@@ -32,6 +34,14 @@ std::vector<std::string> command_line(const std::vector<std::string>& arguments)
   return all;
 }
 
+// For execve(), which does not write to them.
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const std::string& each : texts) pointers.push_back(const_cast<char*>(each.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
 }  // namespace
 
 // -- Beside the test ------------------------------------------------------------------------------
@@ -43,9 +53,7 @@ Background::Background(const std::vector<std::string>& arguments, const std::str
   out_ = folder / ("out-" + number);
   err_ = folder / ("err-" + number);
   const auto all = command_line(arguments);
-  std::vector<char*> pointers;
-  for (const std::string& each : all) pointers.push_back(const_cast<char*>(each.c_str()));
-  pointers.push_back(nullptr);
+  const auto pointers = pointers_to(all);
   const std::string variable = "HANDOFF_STORE=" + store;
   std::vector<char*> environment{const_cast<char*>(variable.c_str())};
   for (char** each = environ; *each != nullptr; ++each) environment.push_back(*each);
@@ -76,6 +84,56 @@ Ended Background::wait() {
 }
 
 std::string Background::err() const { return content(err_); }
+
+// -- On a terminal --------------------------------------------------------------------------------
+
+Terminal::Terminal(const std::vector<std::string>& arguments, const std::string& store,
+                   const std::vector<std::string>& environment) {
+  std::vector<std::string> all{"HANDOFF_STORE=" + store, "TERM=xterm", "PATH=/usr/bin:/bin"};
+  all.insert(all.end(), environment.begin(), environment.end());
+  const auto words = command_line(arguments);
+  const auto pointers = pointers_to(words);
+  const auto variables = pointers_to(all);
+  winsize size{.ws_row = 40, .ws_col = 120, .ws_xpixel = 0, .ws_ypixel = 0};
+  id_ = ::forkpty(&terminal_, nullptr, nullptr, &size);
+  if (id_ != 0) return;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::execve(pointers[0], pointers.data(), variables.data());
+  ::_exit(127);
+}
+
+Terminal::~Terminal() {
+  if (id_ >= 0) {
+    ::kill(id_, SIGKILL);
+    ::waitpid(id_, nullptr, 0);
+  }
+  ::close(terminal_);
+}
+
+void Terminal::type(const std::string& keys) const {
+  if (::write(terminal_, keys.data(), keys.size()) < 0) throw std::runtime_error("cannot type");
+}
+
+bool Terminal::read() {
+  std::array<char, 4096> bytes;
+  const ssize_t count = ::read(terminal_, bytes.data(), bytes.size());
+  if (count > 0) shown_.append(bytes.data(), static_cast<std::size_t>(count));
+  return count > 0;  // Once it has ended, reading fails.
+}
+
+void Terminal::wait_for(const std::string& text) {
+  while (shown_.find(text) == std::string::npos) {
+    if (!read()) throw std::runtime_error("it ended without: " + text + "; it showed: " + shown_);
+  }
+}
+
+int Terminal::wait() {
+  while (read()) {
+  }
+  int status = 0;
+  ::waitpid(std::exchange(id_, -1), &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
 
 // -- From beginning to end ------------------------------------------------------------------------
 

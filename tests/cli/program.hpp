@@ -50,6 +50,30 @@ class Background {
   std::filesystem::path err_;
 };
 
+// The same on a terminal of 120 columns.
+class Terminal {
+ public:
+  Terminal(const std::vector<std::string>& arguments, const std::string& store,
+           const std::vector<std::string>& environment = {});
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+  ~Terminal();
+
+  void type(const std::string& keys) const;
+  // Throws std::runtime_error if it ends first.
+  void wait_for(const std::string& text);
+  // Its exit status, once it has ended.
+  int wait();
+  const std::string& shown() const { return shown_; }
+
+ private:
+  bool read();
+
+  pid_t id_ = -1;
+  int terminal_ = -1;
+  std::string shown_;
+};
+
 class CliTest : public ::testing::Test {
  protected:
   CliTest();

@@ -202,6 +202,49 @@ TEST_F(QueueCommands, TopPrintsWhatThereIsWithoutATerminal) {
   EXPECT_EQ(run({"top", "--interval", "1ms"}).code, 2);
 }
 
+TEST_F(QueueCommands, TopIsLiveOnATerminalUntilQIsPressed) {
+  enqueue("k", {"--queue", "email"});
+  Terminal terminal({"top", "--interval", "100ms"}, store);
+  terminal.wait_for("DONE/S");
+  terminal.wait_for("in 0.0/s");
+  terminal.type("q");
+  EXPECT_EQ(terminal.wait(), 0);
+  EXPECT_THAT(terminal.shown(), HasSubstr("email"));
+  EXPECT_THAT(terminal.shown(), ::testing::EndsWith("\x1b[?7h\x1b[?25h\x1b[?1049l"));
+}
+
+TEST_F(QueueCommands, TopPutsTheTerminalBackWhenASignalEndsIt) {
+  enqueue("k");
+  Terminal terminal({"top"}, store);
+  terminal.wait_for("DONE/S");
+  terminal.type("\x03");  // Ctrl-C.
+  EXPECT_EQ(terminal.wait(), 0);
+  EXPECT_THAT(terminal.shown(), ::testing::EndsWith("\x1b[?7h\x1b[?25h\x1b[?1049l"));
+}
+
+TEST_F(QueueCommands, PurgeAsksOnATerminal) {
+  enqueue("k");
+  Terminal no({"purge", "default", "--state", "ready"}, store);
+  no.wait_for("Forget 1 ready tasks of queue default? [y/N]");
+  no.type("n\n");
+  EXPECT_EQ(no.wait(), 1);
+  Terminal yes({"purge", "default", "--state", "ready"}, store);
+  yes.wait_for("[y/N]");
+  yes.type("y\n");
+  EXPECT_EQ(yes.wait(), 0);
+  EXPECT_EQ(open().queue("default").unfinished(), 0);
+}
+
+TEST_F(QueueCommands, ColoursAreForTerminalsThatWantThem) {
+  enqueue("k");
+  Terminal coloured({"queues"}, store);
+  EXPECT_EQ(coloured.wait(), 0);
+  EXPECT_THAT(coloured.shown(), HasSubstr("\x1b[1mQUEUE"));
+  Terminal plain({"queues"}, store, {"NO_COLOR=1"});
+  EXPECT_EQ(plain.wait(), 0);
+  EXPECT_THAT(plain.shown(), Not(HasSubstr("\x1b")));
+}
+
 TEST_F(QueueCommands, DoctorIsContentWithAHealthyStore) {
   enqueue("k");
   const Ended ended = run({"doctor"});

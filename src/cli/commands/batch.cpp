@@ -30,7 +30,7 @@ class Progress {
  public:
   explicit Progress(Output& talk) : talk_(talk) {}
   ~Progress() {
-    if (is_drawn_) talk_.write("\r\x1b[K");
+    if (is_drawn_) clear_line(talk_);
   }
   void draw(std::int64_t stored, std::optional<double> part) {
     if (!talk_.can_redraw() || handoff::now() < next_) return;
@@ -50,8 +50,7 @@ class Progress {
 class Batch {
  public:
   Batch(Session& session, const Options& options)
-      : session_(session),
-        options_(options),
+      : options_(options),
         input_(options.file),
         tasks_(session.open(StoreUse::hand_in)),
         progress_(session.talk) {}
@@ -114,7 +113,6 @@ class Batch {
     return lines_.empty() ? input_.lines_read() : lines_.front();
   }
 
-  Session& session_;
   const Options& options_;
   Input input_;
   const tasks::Tasks tasks_;

@@ -44,7 +44,7 @@ class Report {
     const Colour colour = verdict == Verdict::ok     ? Colour::green
                           : verdict == Verdict::warn ? Colour::yellow
                                                      : Colour::red;
-    session_.out.line("{}  {:<11}  {}", session_.out.paint(colour, fmt::format("{:<4}", word)),
+    session_.out.line("{}  {:<14}  {}", session_.out.paint(colour, fmt::format("{:<4}", word)),
                       check, shown(message));
   }
   Exit code() const { return has_failed_ ? Exit::failed : Exit::ok; }

@@ -30,7 +30,9 @@ Look look_at(const tasks::Tasks& tasks) { return {tasks.queues(), tasks.workers(
 Table queue_table(const Look& look, const QueueRates& rates) {
   Table table({"QUEUE", "READY", "RUNNING", "LATER", "DEAD", "OLDEST", "IN/S", "DONE/S", ""});
   const auto rate = [&](double value) {
-    return rates.has_rates() ? fmt::format("{:.1f}", value) : std::string("-");
+    Cell cell(rates.has_rates() ? fmt::format("{:.1f}", value) : "-");
+    cell.is_number = true;
+    return cell;
   };
   for (const auto& each : look.queues) {
     const auto its = rates.of(each.name);
