@@ -16,7 +16,7 @@ if(TARGET CURL::libcurl)
   set(HANDOFF_PC_CURL ", libcurl")
 else()
   message(STATUS "handoff: open(\"http://...\") needs libcurl 7.85 (libcurl4-openssl-dev); left out")
-  list(FILTER tasks_sources EXCLUDE REGEX "/src/net/curl_line\\.cpp$")
+  list(FILTER tasks_sources EXCLUDE REGEX "/src/net/(curl_line|retry_after|url)\\.cpp$")
   set(HANDOFF_TASKS_HAS_CURL OFF)
 endif()
 

@@ -226,7 +226,9 @@ std::expected<HttpReply, HttpFailure> CurlLine::run(const HttpRequest& request,
 
   receiver.reply.status = static_cast<int>(status);
   if (code == CURLE_OK) return std::move(receiver.reply);
-  HttpFailure failure{.message = request.url + ": ", .may_have_happened = sent > 0};
+  HttpFailure failure{.message = request.url + ": ",
+                      .may_have_happened = sent > 0,
+                      .status = static_cast<int>(status)};
   if (!code || receiver.is_enough) {
     failure.kind = HttpFailure::Kind::stopped;
     failure.message += "stopped";

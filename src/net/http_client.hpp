@@ -75,7 +75,8 @@ struct HttpFailure {
   Kind kind = Kind::lost;
   std::string message;  // With the URL: "http://127.0.0.1:8077/v1/tasks: connection refused".
   bool may_have_happened =
-      false;  // Something of the request was sent: it may have been carried out.
+      false;       // Something of the request was sent: it may have been carried out.
+  int status = 0;  // Of the answer, as far as there is one: too_large.
 };
 
 class HttpClient {

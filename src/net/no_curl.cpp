@@ -1,5 +1,7 @@
-// In the place of curl_line.cpp where libcurl is missing.
+// In the place of what uses libcurl, where that is missing.
 #include "net/curl_line.hpp"
+#include "net/retry_after.hpp"
+#include "net/url.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::net {
 
@@ -17,5 +19,13 @@ std::expected<HttpReply, HttpFailure> CurlLine::run(const HttpRequest& request, 
 }
 
 bool HttpClient::is_built_in() { return false; }
+
+std::expected<Url, std::string> parse_url(const std::string&) {
+  return std::unexpected("cannot be used: handoff was built without libcurl");
+}
+
+std::optional<std::chrono::seconds> retry_after(const std::string&, std::chrono::sys_seconds) {
+  return std::nullopt;
+}
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::net
