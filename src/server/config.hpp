@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "server/log.hpp"
+#include "server/push/push_hosts.hpp"
 
 namespace handoff::server {
 
@@ -38,6 +39,9 @@ struct Config {
   std::size_t body_limit = std::size_t{8} << 20;
   std::chrono::milliseconds grace = std::chrono::seconds(30);
   LogOptions log{};
+  PushHosts push_hosts{};
+  std::size_t push_threads = 32;
+  std::string notify_secret{};
 };
 
 // One that can be set.

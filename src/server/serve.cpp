@@ -9,6 +9,7 @@
 #include "handoff/tasks/tasks.hpp"
 #include "server/api/api.hpp"
 #include "server/http/http_server.hpp"
+#include "server/push/pusher.hpp"
 
 namespace handoff::server {
 
@@ -58,14 +59,24 @@ HttpOptions http_options(const Config& config, Log& log) {
   return options;
 }
 
+PusherOptions pusher_options(const Config& config) {
+  return {.hosts = config.push_hosts,
+          .notify_secret = config.notify_secret,
+          .threads = config.push_threads,
+          .grace = config.grace};
+}
+
 }  // namespace
 
 void serve(const Config& config, const std::stop_token& stop,
            const std::function<void(const Listening&)>& on_listening) {
   if (const auto good = check(config); !good) throw std::runtime_error(good.error());
   Log log(config.log);
-  Api api(open_store(config), {.payload_limit = config.payload_limit}, log);
+  const tasks::Tasks tasks = open_store(config);
+  Api api(tasks, {.payload_limit = config.payload_limit, .push_hosts = config.push_hosts}, log);
   must_be_safe(config, api.tokens());
+  Pusher pusher(tasks, pusher_options(config), log);
+  api.on_settings([bell = pusher.bell()] { bell->set(); });
   HttpServer http(http_options(config, log), api);
   api.count_with([&http] { return http.counters(); });
   http.start();
@@ -78,7 +89,9 @@ void serve(const Config& config, const std::stop_token& stop,
   static_cast<void>(stopped.wait());
   log.info("shutting down", {{"grace", tasks::to_text(config.grace)}});
   api.begin_to_shut_down();
+  pusher.begin_to_stop();
   http.stop(within(config.grace));
+  pusher.finish();
   log.info("stopped", {});
 }
 

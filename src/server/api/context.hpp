@@ -1,6 +1,7 @@
 // What all handlers of the API share.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "server/events/event_log.hpp"
 #include "server/events/meters.hpp"
 #include "server/http/router.hpp"
+#include "server/push/push_hosts.hpp"
 #include "tasks/core.hpp"
 
 namespace handoff::server {
@@ -25,6 +27,8 @@ struct ApiContext {
   EventLog& events;
   Meters& meters;
   std::size_t payload_limit;
+  PushHosts push_hosts;                      // Whom tasks may be sent to.
+  std::function<void()> settings_changed{};  // Called after those of a queue were.
 };
 
 // 503: there is no room for a request that looks at the store.
