@@ -39,7 +39,7 @@ Response put(ApiContext& api, const Call& call) {
       .name = name_of(call),
       .cron = std::move(body.cron),
       .timezone = std::move(body.timezone).value_or("UTC"),
-      .task = to_task(std::move(body.task), {.trace = {}, .hosts = api.push_hosts}, "task.")};
+      .task = to_task(std::move(body.task), {.trace = {}, .hosts = &api.push_hosts}, "task.")};
   if (body.missed) schedule.missed = to_missed(*body.missed);
   return json_response(200, to_json_text(must(api.tasks.schedule(schedule))));
 }

@@ -20,13 +20,16 @@ std::chrono::milliseconds or_none(const std::optional<DurationField>& field) {
   return field ? field->value : std::chrono::milliseconds(0);
 }
 
-void check_notify(const NotifyBody& notify, const PushHosts& hosts, std::string_view prefix) {
+// What is wrong with where its end is to be told, if anything.
+std::optional<ApiError> problem_of(const NotifyBody& notify, const PushHosts* hosts,
+                                   std::string_view prefix) {
   const std::string field = fmt::format("{}notify.url", prefix);
-  auto good = tasks::check_url(notify.url, field);
-  if (!good) throw ApiFailure(ApiError::from(good.error()));
-  if (const auto why = hosts.refusal(notify.url)) {
-    throw ApiFailure(ApiError::bad_request(field, fmt::format("{} {}", field, *why)));
+  if (const auto good = tasks::check_url(notify.url, field); !good) {
+    return ApiError::from(good.error());
   }
+  const auto why = hosts == nullptr ? std::nullopt : hosts->refusal(notify.url);
+  if (!why) return std::nullopt;
+  return ApiError::bad_request(field, fmt::format("{} {}", field, *why));
 }
 
 // Which one of a batch it is; made only for those that may need it.
@@ -34,10 +37,13 @@ std::string prefix_of(const TaskBody& body, std::size_t index) {
   return body.notify ? fmt::format("[{}].", index) : std::string();
 }
 
-}  // namespace
-
-tasks::NewTask to_task(TaskBody body, const TaskOrigin& origin, std::string_view prefix) {
-  if (body.notify) check_notify(*body.notify, origin.hosts, prefix);
+std::expected<tasks::NewTask, ApiError> make_task(TaskBody body, const TaskOrigin& origin,
+                                                  std::string_view prefix) {
+  if (body.notify) {
+    if (auto problem = problem_of(*body.notify, origin.hosts, prefix)) {
+      return std::unexpected(*std::move(problem));
+    }
+  }
   tasks::NewTask task;
   task.queue = std::move(body.queue);
   task.kind = std::move(body.kind);
@@ -58,10 +64,16 @@ tasks::NewTask to_task(TaskBody body, const TaskOrigin& origin, std::string_view
   return task;
 }
 
+}  // namespace
+
+tasks::NewTask to_task(TaskBody body, const TaskOrigin& origin, std::string_view prefix) {
+  return must(make_task(std::move(body), origin, prefix));
+}
+
 std::expected<tasks::NewTask, ApiError> read_task(std::string_view json, const TaskOrigin& origin) {
   auto body = tasks::from_json<TaskBody>(json, strictly);
   if (!body) return std::unexpected(ApiError::from(body.error()));
-  return to_task(*std::move(body), origin);
+  return make_task(*std::move(body), origin, "");
 }
 
 std::expected<std::vector<tasks::NewTask>, ApiError> read_array(std::string_view json,
@@ -73,7 +85,9 @@ std::expected<std::vector<tasks::NewTask>, ApiError> read_array(std::string_view
   tasks.reserve(bodies->size());
   for (TaskBody& each : *bodies) {
     const std::string prefix = prefix_of(each, tasks.size());
-    tasks.push_back(to_task(std::move(each), origin, prefix));
+    auto task = make_task(std::move(each), origin, prefix);
+    if (!task) return std::unexpected(std::move(task.error()));
+    tasks.push_back(*std::move(task));
   }
   return tasks;
 }
@@ -92,7 +106,9 @@ std::expected<std::vector<tasks::NewTask>, ApiError> read_lines(std::string_view
     }
     if (tasks.size() == most_in_a_batch) return std::unexpected(too_many());
     const std::string prefix = prefix_of(*body, tasks.size());
-    tasks.push_back(to_task(*std::move(body), origin, prefix));
+    auto task = make_task(*std::move(body), origin, prefix);
+    if (!task) return std::unexpected(std::move(task.error()));
+    tasks.push_back(*std::move(task));
   }
   return tasks;
 }

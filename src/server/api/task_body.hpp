@@ -48,8 +48,9 @@ BOOST_DESCRIBE_STRUCT(TaskBody, (),
 
 // What a task takes from the request that asks for it, and from the server.
 struct TaskOrigin {
-  std::string_view trace;  // Of the request, for a task that has none of its own.
-  const PushHosts& hosts;
+  std::string_view trace{};  // Of the request, for a task that has none of its own.
+  // Whom it may tell of its end. Null: that is said only by who delivers the news.
+  const PushHosts* hosts = nullptr;
 };
 
 // `prefix` stands before the names of its fields: "task.". Throws ApiFailure.

@@ -24,7 +24,7 @@ void check_payload(const ApiContext& api, const NewTask& task, std::string_view 
 }
 
 TaskOrigin origin_of(const ApiContext& api, const Request& request) {
-  return {.trace = request.traceparent, .hosts = api.push_hosts};
+  return {.trace = request.traceparent, .hosts = &api.push_hosts};
 }
 
 // What has no room is counted.

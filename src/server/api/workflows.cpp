@@ -47,7 +47,7 @@ tasks::Workflow to_workflow(WorkflowBody body, const TaskOrigin& origin) {
 
 Response start(ApiContext& api, const Call& call) {
   auto body = body_of<WorkflowBody>(call);
-  const TaskOrigin origin{.trace = call.request.traceparent, .hosts = api.push_hosts};
+  const TaskOrigin origin{.trace = call.request.traceparent, .hosts = &api.push_hosts};
   const auto started = must(api.tasks.start(to_workflow(std::move(body), origin)));
   std::vector<std::string> items;
   for (const auto& [name, id] : started.tasks) {

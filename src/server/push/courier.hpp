@@ -7,12 +7,12 @@
 // Thread safety: any member, any thread.
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <functional>
 #include <stop_token>
 #include <string>
 
+#include "handoff/detail/core/atomic.hpp"
 #include "handoff/mutex.hpp"
 #include "handoff/pool.hpp"
 #include "handoff/tasks/handler.hpp"
@@ -60,7 +60,7 @@ class Courier {
   const std::string queue_;
   const CourierMeans& means_;
   std::stop_source give_up_;  // Requests that are not answered yet.
-  std::atomic<bool> has_ended_{false};
+  handoff::detail::atomic<bool> has_ended_{false};
   Mutex lock_{{.name = "where tasks are delivered to"}};
   tasks::Delivery delivery_;  // Guarded by lock_.
   Thread thread_;             // Last: it uses all of the above.
