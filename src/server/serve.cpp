@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "handoff/event.hpp"
 #include "handoff/tasks/duration.hpp"
@@ -59,11 +61,12 @@ HttpOptions http_options(const Config& config, Log& log) {
   return options;
 }
 
-PusherOptions pusher_options(const Config& config) {
+PusherOptions pusher_options(const Config& config, std::shared_ptr<Event> bell) {
   return {.hosts = config.push_hosts,
           .notify_secret = config.notify_secret,
           .threads = config.push_threads,
-          .grace = config.grace};
+          .grace = config.grace,
+          .bell = std::move(bell)};
 }
 
 }  // namespace
@@ -75,11 +78,12 @@ void serve(const Config& config, const std::stop_token& stop,
   const tasks::Tasks tasks = open_store(config);
   Api api(tasks, {.payload_limit = config.payload_limit, .push_hosts = config.push_hosts}, log);
   must_be_safe(config, api.tokens());
-  Pusher pusher(tasks, pusher_options(config), log);
-  api.on_settings([bell = pusher.bell()] { bell->set(); });
+  const auto bell = std::make_shared<Event>();
+  api.on_settings([bell] { bell->set(); });
   HttpServer http(http_options(config, log), api);
   api.count_with([&http] { return http.counters(); });
   http.start();
+  Pusher pusher(tasks, pusher_options(config, bell), log);  // Who cannot serve does not deliver.
   const std::string url = url_of(config, http.port());
   log.info("listening", {{"url", url}, {"store", config.store}});
   on_listening({.url = url, .needs_token = api.tokens().are_needed()});

@@ -23,6 +23,18 @@ class Pushing : public CliTest {
     EXPECT_EQ(made.status, 202) << made.body;
     return text_at(json_of(made.body), "id");
   }
+  // All at once, so that many are under way.
+  static void add_many(const Server& server, int count, const std::string& more,
+                       std::vector<std::string>& ids) {
+    std::string lines;
+    for (int i = 0; i < count; ++i) lines += R"(,{"queue":"q","kind":"k")" + more + "}";
+    lines.front() = '[';
+    const auto made = raw::post(server.port(), "/v1/tasks/batch", lines + "]");
+    ASSERT_EQ(made.status, 202) << made.body;
+    const auto document = json_of(made.body);
+    const auto all = document.root().member("ids").value();
+    for (std::size_t i = 0; i < all.size(); ++i) ids.emplace_back(all.element(i).string());
+  }
   static void deliver(const Server& server, const std::string& queue, const std::string& url) {
     const auto set = raw::ask(server.port(),
                               raw::request("PUT", "/v1/queues/" + queue,
@@ -66,8 +78,8 @@ TEST_F(Pushing, LosesNothingWhenItIsKilled) {
   for (int i = 0; i < 4; ++i) {
     Server server = serve();
     deliver(server, "q", worker.url());
-    for (int k = 0; k < 40; ++k) ids.push_back(add(server, "q", asking(listener.url())));
-    const std::size_t enough = listener.count() + random() % 20;
+    const std::size_t enough = listener.count() + 1 + random() % 39;
+    add_many(server, 40, asking(listener.url()), ids);
     eventually([&] { return listener.count() >= enough; });
     server.kill();
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
@@ -15,10 +14,7 @@ namespace handoff::tests {
 class PushTest : public ApiTest {
  protected:
   PushTest() : ApiTest(Start::later) {
-    api.on_settings([this] {
-      const std::lock_guard lock(bell_mutex_);
-      if (bell_) bell_->set();
-    });
+    api.on_settings([bell = bell] { bell->set(); });
     restart();
     http.start();
   }
@@ -33,9 +29,8 @@ class PushTest : public ApiTest {
   }
   void restart(server::PusherOptions options = usual()) {
     pusher.reset();
+    options.bell = bell;
     pusher = std::make_unique<server::Pusher>(tasks, std::move(options), log);
-    const std::lock_guard lock(bell_mutex_);
-    bell_ = pusher->bell();
   }
   // `more` begins with a comma: ,"secret":"s".
   Reply deliver(std::string_view queue, const std::string& url, std::string_view more = "",
@@ -57,11 +52,8 @@ class PushTest : public ApiTest {
     return seen;
   }
 
+  const std::shared_ptr<Event> bell = std::make_shared<Event>();
   std::unique_ptr<server::Pusher> pusher;
-
- private:
-  std::mutex bell_mutex_;
-  std::shared_ptr<Event> bell_;  // Guarded by bell_mutex_.
 };
 
 }  // namespace handoff::tests

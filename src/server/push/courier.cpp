@@ -63,7 +63,7 @@ void Courier::run(const std::stop_token& stop) {
     means_.log.error("a queue is not delivered", {{"queue", queue_}, {"why", error.what()}});
   }
   has_ended_ = true;
-  means_.has_ended();
+  if (stop.stop_requested()) means_.has_ended();  // Otherwise it is tried again, but not at once.
 }
 
 tasks::Finish Courier::deliver(const tasks::Json& payload, const tasks::Context& context,

@@ -34,7 +34,7 @@ struct CourierMeans {
   Log& log;
   int at_a_time;  // Requests of one of them.
   std::chrono::milliseconds grace;
-  std::function<void()> has_ended;  // Called at the very end, by a thread of its own.
+  std::function<void()> has_ended;  // Called when one has stopped, by a thread of its own.
 };
 
 class Courier {

@@ -1,9 +1,12 @@
 #include "server/push/pusher.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <utility>
 
 #include "handoff/tasks/notify.hpp"
+#include "net/url.hpp"
 #include "tasks/core.hpp"
 
 namespace handoff::server {
@@ -25,7 +28,7 @@ Pusher::Pusher(tasks::Tasks tasks, PusherOptions options, Log& log)
              .log = log_,
              .at_a_time = static_cast<int>(std::max<std::size_t>(options_.threads / 4, 1)),
              .grace = options_.grace,
-             .has_ended = [bell = bell_] { bell->set(); }},
+             .has_ended = [bell = options_.bell] { bell->set(); }},
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 Pusher::~Pusher() { finish(); }
@@ -47,7 +50,7 @@ void Pusher::finish() {
 
 void Pusher::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    bell_->reset();
+    options_.bell->reset();
     try {
       look();
       trouble_.clear();
@@ -56,7 +59,7 @@ void Pusher::run(const std::stop_token& stop) {
         log_.warning("cannot see what is to be delivered", {{"why", error.what()}});
       }
     }
-    static_cast<void>(bell_->wait({.deadline = within(options_.period), .stop = stop}));
+    static_cast<void>(options_.bell->wait({.deadline = within(options_.period), .stop = stop}));
   }
 }
 
@@ -102,8 +105,9 @@ void Pusher::adopt_locked(const std::vector<tasks::DeliveringQueue>& wanted) {
 void Pusher::start_locked(const tasks::DeliveringQueue& wanted) {
   const auto found = couriers_.find(wanted.name);
   if (found != couriers_.end()) return found->second->change(wanted.delivery);
-  if (wanted.delivery.url != "") {
-    log_.info("delivered", {{"queue", wanted.name}, {"to", wanted.delivery.url}});
+  // Only the host: what is behind it may be a secret.
+  if (const auto url = net::parse_url(wanted.delivery.url)) {
+    log_.info("delivered", {{"queue", wanted.name}, {"to", url->host}});
   }
   couriers_.emplace(wanted.name,
                     std::make_unique<Courier>(tasks_, wanted.name, wanted.delivery, means_));

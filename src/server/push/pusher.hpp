@@ -1,7 +1,8 @@
 // Works off the queues that say where their tasks are to be delivered (`deliver_to`), and tells those who want to know that a task has ended (`notify`).
 //
-//   Pusher pusher(tasks, {.hosts = hosts, .notify_secret = secret}, log);
-//   api.on_settings([bell = pusher.bell()] { bell->set(); });     // what it would find by itself within seconds
+//   const auto bell = std::make_shared<Event>();
+//   api.on_settings([bell] { bell->set(); });                     // what it would find by itself within seconds
+//   Pusher pusher(tasks, {.hosts = hosts, .notify_secret = secret, .bell = bell}, log);
 //   ...
 //   pusher.begin_to_stop();                                       // takes no more
 //   pusher.finish();                                              // requests are answered, or given up and their tasks given back
@@ -38,6 +39,8 @@ struct PusherOptions {
   std::chrono::milliseconds grace = std::chrono::seconds(30);
   // How often it looks for what other processes have set.
   std::chrono::milliseconds period = std::chrono::seconds(2);
+  std::shared_ptr<Event> bell =
+      std::make_shared<Event>();  // Whoever sets it makes it look at once.
 };
 
 class Pusher {
@@ -45,8 +48,6 @@ class Pusher {
   Pusher(tasks::Tasks tasks, PusherOptions options, Log& log);
   ~Pusher();
 
-  // Whoever sets it makes it look at once. May outlive it.
-  std::shared_ptr<Event> bell() const { return bell_; }
   void begin_to_stop();
   void finish();
 
@@ -60,7 +61,6 @@ class Pusher {
   const tasks::Tasks tasks_;
   const PusherOptions options_;
   Log& log_;
-  const std::shared_ptr<Event> bell_ = std::make_shared<Event>();
   net::HttpClient client_;
   WorkerPool pool_;
   const CourierMeans means_;
