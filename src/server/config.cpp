@@ -62,13 +62,25 @@ Problem set_listen(Config& config, std::string_view value) {
   return std::nullopt;
 }
 
-Problem set_hosts(Config& config, std::string_view value) {
-  config.hosts.clear();
+std::vector<std::string> list_of(std::string_view value) {
+  std::vector<std::string> list;
   while (!value.empty()) {
     const auto comma = std::min(value.find(','), value.size());
-    if (comma > 0) config.hosts.emplace_back(value.substr(0, comma));
+    if (comma > 0) list.emplace_back(value.substr(0, comma));
     value.remove_prefix(std::min(comma + 1, value.size()));
   }
+  return list;
+}
+
+Problem set_hosts(Config& config, std::string_view value) {
+  config.hosts = list_of(value);
+  return std::nullopt;
+}
+
+Problem set_push_hosts(Config& config, std::string_view value) {
+  auto hosts = PushHosts::parse(list_of(value));
+  if (!hosts) return hosts.error();
+  config.push_hosts = *std::move(hosts);
   return std::nullopt;
 }
 
@@ -128,6 +140,19 @@ constexpr auto keys = std::to_array<ConfigKey>({
     {"body_limit", "BYTES", "Of one request",
      [](Config& config, std::string_view value) {
        return read_number<std::size_t>(value, 1024, most_bytes, config.body_limit);
+     }},
+    {"push_hosts", "NAMES",
+     "Whom deliver_to and notify may call: names, addresses, networks; usually this machine only",
+     set_push_hosts},
+    {"push_threads", "N", "Requests that deliver tasks, at a time",
+     [](Config& config, std::string_view value) {
+       return read_number<std::size_t>(value, 1, 1000, config.push_threads);
+     }},
+    {"notify_secret", "SECRET",
+     "Notices that a task has ended are signed with it; better set by file or environment",
+     [](Config& config, std::string_view value) -> Problem {
+       config.notify_secret = value;
+       return std::nullopt;
      }},
     {"grace", "TIME", "How long open requests may take after SIGTERM", set_grace},
     {"log_format", "FORMAT", "auto (text on a terminal, else JSON), text or json", set_log_format},

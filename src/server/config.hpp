@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "server/log.hpp"
+#include "server/push/push_hosts.hpp"
 
 namespace handoff::server {
 
@@ -39,6 +40,9 @@ struct Config {
   std::chrono::milliseconds grace = std::chrono::seconds(30);
   LogOptions log{};
   bool has_demo = false;  // See demo.hpp.
+  PushHosts push_hosts{};
+  std::size_t push_threads = 32;
+  std::string notify_secret{};
 };
 
 // One that can be set.

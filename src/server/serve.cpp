@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include "handoff/event.hpp"
 #include "handoff/tasks/duration.hpp"
@@ -10,6 +12,7 @@
 #include "server/api/api.hpp"
 #include "server/demo.hpp"
 #include "server/http/http_server.hpp"
+#include "server/push/pusher.hpp"
 
 namespace handoff::server {
 
@@ -69,6 +72,14 @@ void wait_for(Event& stopped) {
 #endif
 }
 
+PusherOptions pusher_options(const Config& config, std::shared_ptr<Event> bell) {
+  return {.hosts = config.push_hosts,
+          .notify_secret = config.notify_secret,
+          .threads = config.push_threads,
+          .grace = config.grace,
+          .bell = std::move(bell)};
+}
+
 }  // namespace
 
 void serve(const Config& config, const std::stop_token& stop,
@@ -76,11 +87,14 @@ void serve(const Config& config, const std::stop_token& stop,
   if (const auto good = check(config); !good) throw std::runtime_error(good.error());
   Log log(config.log);
   const tasks::Tasks tasks = open_store(config);
-  Api api(tasks, {.payload_limit = config.payload_limit}, log);
+  Api api(tasks, {.payload_limit = config.payload_limit, .push_hosts = config.push_hosts}, log);
   must_be_safe(config, api.tokens());
+  const auto bell = std::make_shared<Event>();
+  api.on_settings([bell] { bell->set(); });
   HttpServer http(http_options(config, log), api);
   api.count_with([&http] { return http.counters(); });
   http.start();
+  Pusher pusher(tasks, pusher_options(config, bell), log);  // Who cannot serve does not deliver.
   const std::string url = url_of(config, http.port());
   log.info("listening", {{"url", url}, {"store", config.store}});
   on_listening({.url = url, .needs_token = api.tokens().are_needed()});
@@ -93,7 +107,9 @@ void serve(const Config& config, const std::stop_token& stop,
   log.info("shutting down", {{"grace", tasks::to_text(config.grace)}});
   api.begin_to_shut_down();
   demo.reset();
+  pusher.begin_to_stop();
   http.stop(within(config.grace));
+  pusher.finish();
   log.info("stopped", {});
 }
 

@@ -3,7 +3,9 @@
 
 #include "handoff/tasks/json.hpp"
 #include "handoff/tasks/limits.hpp"
+#include "handoff/tasks/notify.hpp"
 #include "tasks/core.hpp"
+#include "tasks/utf8.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
@@ -44,6 +46,8 @@ class Checks {
 std::optional<TaskError> check_task(const NewTask& task, std::string_view prefix) {
   Checks all(prefix);
   all.add("queue", [&](std::string_view name) { return check_queue(task.queue, name); });
+  all.add(is_reserved(task.queue), "queue",
+          "must not begin with \"handoff.\": such queues are for tasks that handoff itself makes");
   all.add("kind", [&](std::string_view name) { return check_kind(task.kind, name); });
   all.add("payload", [&](std::string_view name) {
     return check_payload_size(task.payload.size(), limits::payload_size, name);
@@ -65,6 +69,8 @@ std::optional<TaskError> check_task(const NewTask& task, std::string_view prefix
     all.add("group", [&](std::string_view name) { return check_group(task.group, name); });
   if (!task.trace.empty())
     all.add("trace", [&](std::string_view name) { return check_trace(task.trace, name); });
+  if (!task.notify_url.empty())
+    all.add("notify_url", [&](std::string_view name) { return check_url(task.notify_url, name); });
   all.add(task.run_at && task.delay != Millis(0), "run_at", "and delay cannot both be given");
   all.add(task.run_at && (*task.run_at < earliest_time || *task.run_at > latest_time), "run_at",
           "must be between 1970 and 2199");
@@ -98,6 +104,11 @@ std::optional<TaskError> check_settings(const QueueSettings& settings) {
   all.add(check_delay(settings.keep_done, "keep_done"));
   all.add(check_delay(settings.keep_dead, "keep_dead"));
   all.add(check_range(settings.keep_count, 0, most, "keep_count"));
+  const Delivery& delivery = settings.deliver_to;
+  if (delivery.is_on()) all.add(check_url(delivery.url, "deliver_to.url"));
+  all.add(check_range(delivery.timeout, Millis(1), std::chrono::hours(1), "deliver_to.timeout"));
+  all.add(delivery.secret.size() > limits::secret_size || !is_utf8(delivery.secret),
+          "deliver_to.secret", fmt::format("must be UTF-8 of up to {} bytes", limits::secret_size));
   return std::move(all).error();
 }
 

@@ -78,6 +78,15 @@ Checked check_id(const TaskId& id, std::string_view field) {
   return invalid(field, "a UUID of its own, got the nil one");
 }
 
+Checked check_url(std::string_view url, std::string_view field) {
+  const bool has_scheme = url.starts_with("http://") || url.starts_with("https://");
+  const auto is_visible = [](char c) { return c > ' ' && c < 0x7f; };
+  if (has_scheme && url.size() <= limits::url_size && std::ranges::all_of(url, is_visible))
+    return {};
+  return invalid(field, fmt::format("an http:// or https:// URL of up to {} characters, got {}",
+                                    limits::url_size, quoted(url)));
+}
+
 Checked check_trace(std::string_view traceparent, std::string_view field) {
   if (is_traceparent(traceparent)) return {};
   return invalid(field,

@@ -163,6 +163,12 @@ struct TokenRow {
   std::optional<Time> expires_at{};
 };
 
+// One whose tasks a server POSTs to somebody.
+struct DeliveringQueue {
+  std::string name;
+  Delivery delivery;
+};
+
 struct TaskFilter {
   std::string queue{};
   std::string kind{};
@@ -229,6 +235,7 @@ class Transaction {
   virtual std::vector<QueueLook> look_at_all() = 0;
   virtual void configure(std::string_view queue, const QueueSettings& settings) = 0;
   virtual void pause(std::string_view queue, bool is_paused) = 0;
+  virtual std::vector<DeliveringQueue> delivering() = 0;
   // Some of those that are finished, or are not begun. Running ones stay.
   virtual Chore purge(std::string_view queue, TaskState state, int most) = 0;
 

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "cli/program.hpp"
+#include "cli/server_process.hpp"
 #include "handoff/testing/eventually.hpp"
 #include "server/raw_client.hpp"
 #include "support/sanitized.hpp"
@@ -24,46 +25,6 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 using testing::eventually;
-
-// One that listens on a port of its own.
-class Server {
- public:
-  Server(const std::string& store, const std::filesystem::path& folder,
-         std::vector<std::string> more = {})
-      : process_(arguments(std::move(more)), store, folder) {
-    eventually([&] { return port_of(process_.err()) != 0; });
-    port_ = port_of(process_.err());
-  }
-  std::uint16_t port() const { return port_; }
-  void kill() {
-    process_.signal(SIGKILL);
-    process_.wait();
-  }
-  Ended stop() {
-    process_.signal(SIGTERM);
-    return process_.wait();
-  }
-  std::string log() const { return process_.err(); }
-  pid_t id() const { return process_.id(); }
-
- private:
-  static std::vector<std::string> arguments(std::vector<std::string> more) {
-    std::vector<std::string> all{"serve"};
-    if (std::ranges::find(more, "--listen") == more.end()) {
-      all.insert(all.end(), {"--listen", "127.0.0.1:0"});
-    }
-    all.insert(all.end(), more.begin(), more.end());
-    return all;
-  }
-  static std::uint16_t port_of(const std::string& log) {
-    std::smatch match;
-    if (!std::regex_search(log, match, std::regex(R"("url":"https?://[^"]*:(\d+)\")"))) return 0;
-    return static_cast<std::uint16_t>(std::stoi(match[1]));
-  }
-
-  Background process_;
-  std::uint16_t port_ = 0;
-};
 
 constexpr auto a_task = R"({"queue":"q","kind":"k","payload":{"n":1}})";
 

@@ -97,7 +97,10 @@ class ApiTest : public ::testing::Test {
   server::Api api{tasks, {}, log};
   server::HttpServer http{{}, api};
 
-  ApiTest() { http.start(); }
+  enum class Start : std::uint8_t { now, later };
+  explicit ApiTest(Start start = Start::now) {
+    if (start == Start::now) http.start();
+  }
   ~ApiTest() override { http.stop(within(10s)); }
 };
 

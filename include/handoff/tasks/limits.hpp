@@ -13,6 +13,7 @@
 //   lease_for      1s to 1d
 //   id             any UUID but the nil one
 //   trace          a W3C traceparent
+//   url            http:// or https://, up to 2048 of visible ASCII
 //   fraction       0 to 1
 //   payload        1 MiB, unless configured
 //   result         1 MiB
@@ -48,6 +49,8 @@ inline constexpr std::size_t kind_size = 128;
 inline constexpr std::size_t unique_key_size = 256;
 inline constexpr std::size_t group_size = 128;
 inline constexpr std::size_t worker_size = 128;
+inline constexpr std::size_t url_size = 2048;
+inline constexpr std::size_t secret_size = 1024;
 inline constexpr std::int64_t lowest_priority = -100;
 inline constexpr std::int64_t highest_priority = 100;
 inline constexpr std::int64_t most_attempts = 1000;
@@ -68,6 +71,8 @@ inline constexpr std::chrono::milliseconds longest_lease = std::chrono::days(1);
 [[nodiscard]] Checked check_unique_key(std::string_view key, std::string_view field = "unique_key");
 [[nodiscard]] Checked check_id(const TaskId& id, std::string_view field = "id");
 [[nodiscard]] Checked check_trace(std::string_view traceparent, std::string_view field = "trace");
+// Only what can be said without knowing which hosts are allowed: that is the server's to say.
+[[nodiscard]] Checked check_url(std::string_view url, std::string_view field = "url");
 
 [[nodiscard]] Checked check_priority(std::int64_t priority, std::string_view field = "priority");
 [[nodiscard]] Checked check_max_attempts(std::int64_t attempts,

@@ -14,6 +14,16 @@
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
+// Where a server of the store POSTs the tasks of a queue. What is answered with 2xx is done.
+struct Delivery {
+  std::string url{};                          // Empty: nowhere. Workers take them.
+  std::chrono::milliseconds timeout{10'000};  // For one request; from 1 ms to 1 h.
+  std::string secret{};  // Requests are signed with it; empty: they are not. Kept as it is.
+
+  bool is_on() const { return !url.empty(); }
+  friend bool operator==(const Delivery&, const Delivery&) = default;
+};
+
 struct QueueSettings {
   std::int64_t capacity = 100'000;                  // Tasks that are not finished.
   std::int64_t capacity_bytes = 256 * 1024 * 1024;  // Of their payloads.
@@ -34,6 +44,7 @@ struct QueueSettings {
   std::chrono::milliseconds keep_done{std::chrono::hours(24)};
   std::chrono::milliseconds keep_dead{std::chrono::hours(24 * 30)};  // Cancelled ones too.
   std::int64_t keep_count = 1'000'000;  // Finished tasks, whatever their age.
+  Delivery deliver_to{};
 };
 
 struct QueueLook {

@@ -36,6 +36,8 @@ struct NewTask {
   std::string group{};                     // Groups of a queue have their turns, and limits.
   std::vector<TaskId> after{};             // Runs when these are done.
   std::string trace{};                     // A W3C traceparent.
+  // POSTed to by a server of this store once the task has ended, each time it does: see notify.hpp.
+  std::string notify_url{};
 };
 
 struct Enqueued {
@@ -85,7 +87,8 @@ struct Task {
   std::string trace;
   std::vector<TaskId> after;
   std::optional<TaskId> workflow;
-  std::string step;       // Its name there.
+  std::string step;  // Its name there.
+  std::string notify_url;
   std::string undecoded;  // Why its payload or result is shown as it is stored: see codec.hpp.
 };
 

@@ -25,7 +25,8 @@ Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
                .events = events_,
                .meters = meters_,
                .stats = stats_,
-               .payload_limit = options.payload_limit},
+               .payload_limit = options.payload_limit,
+               .push_hosts = std::move(options.push_hosts)},
       tokens_(*context_.core) {
   add_task_routes(router_, context_);
   add_bulk_routes(router_, context_);

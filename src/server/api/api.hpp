@@ -18,6 +18,7 @@ namespace handoff::server {
 struct ApiOptions {
   std::size_t payload_limit = std::size_t{1} << 20;
   std::size_t threads = 4;  // For what only looks.
+  PushHosts push_hosts{};
 };
 
 class Api final : public Service {
@@ -33,6 +34,10 @@ class Api final : public Service {
   Tokens& tokens() { return tokens_; }
   // What /metrics tells of the connections.
   void count_with(std::function<HttpCounters()> counters) { counters_ = std::move(counters); }
+  // Called by any thread after the settings of a queue were changed here. To be set before there are requests.
+  void on_settings(std::function<void()> changed) {
+    context_.settings_changed = std::move(changed);
+  }
   // From now on /readyz says so.
   void begin_to_shut_down() { is_shutting_down_ = true; }
 

@@ -1,6 +1,7 @@
 // What all handlers of the API share.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "server/events/meters.hpp"
 #include "server/events/shared_text.hpp"
 #include "server/http/router.hpp"
+#include "server/push/push_hosts.hpp"
 #include "tasks/core.hpp"
 
 namespace handoff::server {
@@ -27,6 +29,8 @@ struct ApiContext {
   Meters& meters;
   SharedText& stats;  // Of all queues, for event streams.
   std::size_t payload_limit;
+  PushHosts push_hosts;                      // Whom tasks may be sent to.
+  std::function<void()> settings_changed{};  // Called after those of a queue were.
 };
 
 // 503: there is no room for a request that looks at the store.

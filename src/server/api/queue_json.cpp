@@ -7,7 +7,9 @@
 #include <utility>
 #include <variant>
 
+#include "handoff/tasks/notify.hpp"
 #include "handoff/tasks/payload.hpp"
+#include "server/api/delivery_field.hpp"
 #include "server/api/duration_field.hpp"
 #include "server/api/rate_field.hpp"
 
@@ -48,11 +50,14 @@ struct SettingsJson {
   std::optional<DurationField> keep_done;
   std::optional<DurationField> keep_dead;
   std::optional<std::int64_t> keep_count;
+  DeliveryField deliver_to;
+
+  static constexpr auto optional_fields = std::to_array<std::string_view>({"deliver_to"});
 };
 BOOST_DESCRIBE_STRUCT(SettingsJson, (),
                       (capacity, capacity_bytes, when_full, block_for, rate, burst, concurrency,
                        group_concurrency, lease_for, max_attempts, backoff, ageing, burst_for,
-                       keep_done, keep_dead, keep_count))
+                       keep_done, keep_dead, keep_count, deliver_to))
 
 BackoffJson to_json_of(const tasks::RetryPolicy& policy) {
   struct Writer {
@@ -142,7 +147,8 @@ SettingsJson to_settings_json(const QueueSettings& settings) {
           .burst_for = DurationField{settings.burst_for},
           .keep_done = DurationField{settings.keep_done},
           .keep_dead = DurationField{settings.keep_dead},
-          .keep_count = settings.keep_count};
+          .keep_count = settings.keep_count,
+          .deliver_to = {.is_given = true, .delivery = settings.deliver_to}};
 }
 
 // -- How it is doing ------------------------------------------------------------------------------
@@ -251,6 +257,14 @@ void set(const std::optional<From>& from, To& to) {
     to = *from;
 }
 
+// What handoff makes for itself has addresses of its own.
+void check_delivery(const Call& call, const tasks::Delivery& delivery, const PushHosts& hosts) {
+  if (tasks::is_reserved(queue_of(call))) {
+    refuse("deliver_to", fmt::format("cannot be set for \"{}\"", queue_of(call)));
+  }
+  if (const auto why = hosts.refusal(delivery.url)) refuse("deliver_to.url", *why);
+}
+
 }  // namespace
 
 std::string to_json_text(const tasks::QueueLook& queue, const Meters::Look& meter,
@@ -273,7 +287,7 @@ std::string to_json_text(const tasks::QueueLook& queue, const Meters::Look& mete
   return text ? std::move(*text).text() : std::string("{}");
 }
 
-QueueSettings changed(QueueSettings settings, const Call& call) {
+QueueSettings changed(QueueSettings settings, const Call& call, const PushHosts& hosts) {
   const auto body = body_of<SettingsJson>(call);
   set(body.capacity, settings.capacity);
   set(body.capacity_bytes, settings.capacity_bytes);
@@ -291,6 +305,8 @@ QueueSettings changed(QueueSettings settings, const Call& call) {
   set(body.keep_done, settings.keep_done);
   set(body.keep_dead, settings.keep_dead);
   set(body.keep_count, settings.keep_count);
+  if (body.deliver_to.is_given) settings.deliver_to = body.deliver_to.delivery;
+  if (body.deliver_to.delivery.is_on()) check_delivery(call, settings.deliver_to, hosts);
   return settings;
 }
 

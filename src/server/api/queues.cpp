@@ -28,14 +28,16 @@ Response show(ApiContext& api, const Call& call) {
 // Read and written in one transaction: of two who change different things, both are heard.
 Response configure(ApiContext& api, const Call& call) {
   const std::string& queue = queue_of(call);
-  changed(tasks::QueueSettings(), call);  // What is wrong with it is said before anybody waits.
+  changed(tasks::QueueSettings(), call,
+          api.push_hosts);  // What is wrong with it is said before anybody waits.
   must(tasks::transact<bool>(
       *api.core, [&](tasks::Transaction& transaction) -> std::expected<bool, tasks::TaskError> {
-        const auto settings = changed(transaction.look(queue).settings, call);
+        const auto settings = changed(transaction.look(queue).settings, call, api.push_hosts);
         if (auto error = tasks::check_settings(settings)) return std::unexpected(*error);
         transaction.configure(queue, settings);
         return true;
       }));
+  if (api.settings_changed) api.settings_changed();
   return show(api, call);
 }
 

@@ -20,11 +20,29 @@ std::chrono::milliseconds or_none(const std::optional<DurationField>& field) {
   return field ? field->value : std::chrono::milliseconds(0);
 }
 
-}  // namespace
+// What is wrong with where its end is to be told, if anything.
+std::optional<ApiError> problem_of(const NotifyBody& notify, const PushHosts* hosts,
+                                   std::string_view prefix) {
+  const std::string field = fmt::format("{}notify.url", prefix);
+  if (const auto good = tasks::check_url(notify.url, field); !good) {
+    return ApiError::from(good.error());
+  }
+  const auto why = hosts == nullptr ? std::nullopt : hosts->refusal(notify.url);
+  if (!why) return std::nullopt;
+  return ApiError::bad_request(field, fmt::format("{} {}", field, *why));
+}
 
-tasks::NewTask to_task(TaskBody body, std::string_view trace) {
+// Which one of a batch it is; made only for those that may need it.
+std::string prefix_of(const TaskBody& body, std::size_t index) {
+  return body.notify ? fmt::format("[{}].", index) : std::string();
+}
+
+std::expected<tasks::NewTask, ApiError> make_task(TaskBody body, const TaskOrigin& origin,
+                                                  std::string_view prefix) {
   if (body.notify) {
-    throw ApiFailure(ApiError::bad_request("notify", "notify is not supported yet"));
+    if (auto problem = problem_of(*body.notify, origin.hosts, prefix)) {
+      return std::unexpected(*std::move(problem));
+    }
   }
   tasks::NewTask task;
   task.queue = std::move(body.queue);
@@ -41,29 +59,41 @@ tasks::NewTask to_task(TaskBody body, std::string_view trace) {
   task.expires_in = or_none(body.expires_in);
   task.group = std::move(body.group).value_or("");
   task.after = std::move(body.after);
-  task.trace = std::move(body.trace).value_or(std::string(trace));
+  task.trace = std::move(body.trace).value_or(std::string(origin.trace));
+  if (body.notify) task.notify_url = std::move(body.notify->url);
   return task;
 }
 
-std::expected<tasks::NewTask, ApiError> read_task(std::string_view json, std::string_view trace) {
+}  // namespace
+
+tasks::NewTask to_task(TaskBody body, const TaskOrigin& origin, std::string_view prefix) {
+  return must(make_task(std::move(body), origin, prefix));
+}
+
+std::expected<tasks::NewTask, ApiError> read_task(std::string_view json, const TaskOrigin& origin) {
   auto body = tasks::from_json<TaskBody>(json, strictly);
   if (!body) return std::unexpected(ApiError::from(body.error()));
-  return to_task(*std::move(body), trace);
+  return make_task(*std::move(body), origin, "");
 }
 
 std::expected<std::vector<tasks::NewTask>, ApiError> read_array(std::string_view json,
-                                                                std::string_view trace) {
+                                                                const TaskOrigin& origin) {
   auto bodies = tasks::from_json<std::vector<TaskBody>>(json, strictly);
   if (!bodies) return std::unexpected(ApiError::from(bodies.error()));
   if (bodies->size() > most_in_a_batch) return std::unexpected(too_many());
   std::vector<tasks::NewTask> tasks;
   tasks.reserve(bodies->size());
-  for (TaskBody& each : *bodies) tasks.push_back(to_task(std::move(each), trace));
+  for (TaskBody& each : *bodies) {
+    const std::string prefix = prefix_of(each, tasks.size());
+    auto task = make_task(std::move(each), origin, prefix);
+    if (!task) return std::unexpected(std::move(task.error()));
+    tasks.push_back(*std::move(task));
+  }
   return tasks;
 }
 
 std::expected<std::vector<tasks::NewTask>, ApiError> read_lines(std::string_view lines,
-                                                                std::string_view trace) {
+                                                                const TaskOrigin& origin) {
   std::vector<tasks::NewTask> tasks;
   while (!lines.empty()) {
     const auto end = lines.find('\n');
@@ -75,7 +105,10 @@ std::expected<std::vector<tasks::NewTask>, ApiError> read_lines(std::string_view
       return std::unexpected(ApiError::from(body.error(), fmt::format("[{}]", tasks.size())));
     }
     if (tasks.size() == most_in_a_batch) return std::unexpected(too_many());
-    tasks.push_back(to_task(*std::move(body), trace));
+    const std::string prefix = prefix_of(*body, tasks.size());
+    auto task = make_task(*std::move(body), origin, prefix);
+    if (!task) return std::unexpected(std::move(task.error()));
+    tasks.push_back(*std::move(task));
   }
   return tasks;
 }

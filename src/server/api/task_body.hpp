@@ -11,6 +11,7 @@
 #include "handoff/tasks/task.hpp"
 #include "server/api/duration_field.hpp"
 #include "server/api/error.hpp"
+#include "server/push/push_hosts.hpp"
 
 namespace handoff::server {
 
@@ -45,14 +46,21 @@ BOOST_DESCRIBE_STRUCT(TaskBody, (),
                       (queue, kind, payload, delay, run_at, priority, max_attempts, timeout, id,
                        unique_key, unique_for, expires_in, notify, group, after, trace))
 
-// `trace` is that of the request, for a task that has none of its own.
-tasks::NewTask to_task(TaskBody body, std::string_view trace);
+// What a task takes from the request that asks for it, and from the server.
+struct TaskOrigin {
+  std::string_view trace{};  // Of the request, for a task that has none of its own.
+  // Whom it may tell of its end. Null: that is said only by who delivers the news.
+  const PushHosts* hosts = nullptr;
+};
+
+// `prefix` stands before the names of its fields: "task.". Throws ApiFailure.
+tasks::NewTask to_task(TaskBody body, const TaskOrigin& origin, std::string_view prefix = "");
 
 // One object; an array of them, or one in each line. Unknown fields are errors.
-std::expected<tasks::NewTask, ApiError> read_task(std::string_view json, std::string_view trace);
+std::expected<tasks::NewTask, ApiError> read_task(std::string_view json, const TaskOrigin& origin);
 std::expected<std::vector<tasks::NewTask>, ApiError> read_array(std::string_view json,
-                                                                std::string_view trace);
+                                                                const TaskOrigin& origin);
 std::expected<std::vector<tasks::NewTask>, ApiError> read_lines(std::string_view lines,
-                                                                std::string_view trace);
+                                                                const TaskOrigin& origin);
 
 }  // namespace handoff::server

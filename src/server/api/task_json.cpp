@@ -31,6 +31,11 @@ struct ErrorJson {
 };
 BOOST_DESCRIBE_STRUCT(ErrorJson, (), (attempt, at, message))
 
+struct NotifyJson {
+  std::string url;
+};
+BOOST_DESCRIBE_STRUCT(NotifyJson, (), (url))
+
 struct TaskJson {
   TaskId id;
   std::string queue;
@@ -57,13 +62,14 @@ struct TaskJson {
   std::vector<TaskId> after;
   std::optional<TaskId> workflow;
   std::optional<std::string> step;
+  std::optional<NotifyJson> notify;
   std::optional<std::string> undecoded;
 };
 BOOST_DESCRIBE_STRUCT(TaskJson, (),
                       (id, queue, kind, payload, state, priority, attempt, max_attempts, crashes,
                        timeout, created_at, run_at, started_at, finished_at, progress, result,
                        reason, errors, worker, group, unique_key, trace, after, workflow, step,
-                       undecoded))
+                       notify, undecoded))
 
 struct ExplanationJson {
   TaskId id;
@@ -110,10 +116,11 @@ struct ScheduledTaskJson {
   std::optional<DurationField> unique_for;
   std::optional<DurationField> expires_in;
   std::optional<std::string> group;
+  std::optional<NotifyJson> notify;
 };
 BOOST_DESCRIBE_STRUCT(ScheduledTaskJson, (),
                       (queue, kind, payload, priority, max_attempts, timeout, unique_key,
-                       unique_for, expires_in, group))
+                       unique_for, expires_in, group, notify))
 
 struct ScheduleJson {
   std::string name;
@@ -184,6 +191,10 @@ std::optional<Json> if_any(const std::optional<std::string>& stored) {
   return stored ? std::optional(stored_json(*stored)) : std::nullopt;
 }
 
+std::optional<NotifyJson> notify_of(const std::string& url) {
+  return url.empty() ? std::nullopt : std::optional(NotifyJson{.url = url});
+}
+
 // All of it is UTF-8 and not nested deeper than was checked when it came in; what a store of another version holds is shown as far as it can be.
 template <typename T>
 std::string text_of(const T& value) {
@@ -213,7 +224,8 @@ ScheduledTaskJson to_scheduled(const tasks::NewTask& task) {
           .unique_key = if_any(task.unique_key),
           .unique_for = if_any(task.unique_for),
           .expires_in = if_any(task.expires_in),
-          .group = if_any(task.group)};
+          .group = if_any(task.group),
+          .notify = notify_of(task.notify_url)};
 }
 
 }  // namespace
@@ -250,6 +262,7 @@ std::string to_json_text(const tasks::Task& task) {
                 .after = task.after,
                 .workflow = task.workflow,
                 .step = if_any(task.step),
+                .notify = notify_of(task.notify_url),
                 .undecoded = if_any(task.undecoded)};
   for (const tasks::AttemptError& each : task.errors) {
     json.errors.push_back({.attempt = each.attempt, .at = each.at, .message = each.message});

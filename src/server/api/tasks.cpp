@@ -23,6 +23,10 @@ void check_payload(const ApiContext& api, const NewTask& task, std::string_view 
                                  fmt::format("{}payload", prefix)));
 }
 
+TaskOrigin origin_of(const ApiContext& api, const Request& request) {
+  return {.trace = request.traceparent, .hosts = &api.push_hosts};
+}
+
 // What has no room is counted.
 void note_refusal(ApiContext& api, const tasks::TaskError& error, std::string_view queue,
                   std::size_t number) {
@@ -40,7 +44,7 @@ Response accepted(const Enqueued& task) {
 
 Lazy<Response> enqueue(ApiContext& api, Call call) {
   must_be_json(call.request);
-  NewTask task = must(read_task(call.request.body, call.request.traceparent));
+  NewTask task = must(read_task(call.request.body, origin_of(api, call.request)));
   check_payload(api, task, "");
   const std::string queue = task.queue;
   auto lazy = api.tasks.async_enqueue(std::move(task));
@@ -49,12 +53,12 @@ Lazy<Response> enqueue(ApiContext& api, Call call) {
   co_return accepted(must(enqueued));
 }
 
-std::vector<NewTask> read_batch(const Request& request) {
+std::vector<NewTask> read_batch(const ApiContext& api, const Request& request) {
   if (request.content_type.starts_with("application/x-ndjson")) {
-    return must(read_lines(request.body, request.traceparent));
+    return must(read_lines(request.body, origin_of(api, request)));
   }
   must_be_json(request);
-  return must(read_array(request.body, request.traceparent));
+  return must(read_array(request.body, origin_of(api, request)));
 }
 
 Response accepted(const std::vector<Enqueued>& all) {
@@ -70,7 +74,7 @@ Response accepted(const std::vector<Enqueued>& all) {
 }
 
 Lazy<Response> enqueue_batch(ApiContext& api, Call call) {
-  std::vector<NewTask> all = read_batch(call.request);
+  std::vector<NewTask> all = read_batch(api, call.request);
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].payload.size() > api.payload_limit)
       check_payload(api, all[i], fmt::format("[{}].", i));

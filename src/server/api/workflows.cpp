@@ -31,7 +31,7 @@ struct WorkflowBody {
 BOOST_DESCRIBE_STRUCT(WorkflowBody, (), (name, id, steps))
 
 // Compensation is for a later version: better refused than forgotten.
-tasks::Workflow to_workflow(WorkflowBody body, std::string_view trace) {
+tasks::Workflow to_workflow(WorkflowBody body, const TaskOrigin& origin) {
   tasks::Workflow workflow(std::move(body.name).value_or("workflow"));
   if (body.id) workflow.id(*body.id);
   for (StepBody& each : body.steps) {
@@ -39,16 +39,16 @@ tasks::Workflow to_workflow(WorkflowBody body, std::string_view trace) {
       const std::string field = fmt::format("steps.{}.compensate", each.name);
       throw ApiFailure(ApiError::bad_request(field, field + " is not supported yet"));
     }
-    workflow.step(std::move(each.name), to_task(std::move(each.task), trace),
-                  std::move(each.after));
+    auto task = to_task(std::move(each.task), origin, fmt::format("steps.{}.", each.name));
+    workflow.step(std::move(each.name), std::move(task), std::move(each.after));
   }
   return workflow;
 }
 
 Response start(ApiContext& api, const Call& call) {
   auto body = body_of<WorkflowBody>(call);
-  const auto started =
-      must(api.tasks.start(to_workflow(std::move(body), call.request.traceparent)));
+  const TaskOrigin origin{.trace = call.request.traceparent, .hosts = &api.push_hosts};
+  const auto started = must(api.tasks.start(to_workflow(std::move(body), origin)));
   std::vector<std::string> items;
   for (const auto& [name, id] : started.tasks) {
     items.push_back(fmt::format(R"("{}":"{}")", name, id.to_string()));

@@ -188,6 +188,7 @@ void SqliteTransaction::after_end(TaskRow& row) {
   const bool is_done = row.state == TaskState::done;
   if (is_done && (row.flags & has_dependencies) != 0) keep_those_before(row, -1);
   if ((row.flags & in_workflow) != 0) count_in_workflow(row, row.state, 1);
+  if ((row.flags & tells_of_its_end) != 0) tell_of_end(row);
   if ((row.flags & has_dependents) == 0) return;
   if (is_done) {
     free_dependents(row);

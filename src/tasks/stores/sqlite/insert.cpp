@@ -27,8 +27,8 @@ bool is_plain(const NewTask& task) {
 std::string insert_statement(int rows) {
   return "insert into handoff_task(id, queue, kind, state, held, priority, turn, at, max_attempts, "
          "created_at, timeout, expires_at, grp, unique_key, unique_for, waits_on, flags, size, "
-         "payload, trace) values" +
-         repeated("(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows);
+         "payload, trace, notify) values" +
+         repeated("(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows);
 }
 }  // namespace
 
@@ -152,6 +152,7 @@ NewRow SqliteTransaction::row_for(const NewTask& task) {
               .group = task.group.empty() ? 0 : rows_.group(queue, task.group).id,
               .size = static_cast<std::int64_t>(task.payload.size())};
   if (task.payload.size() > most_inline) row.flags |= has_large_payload;
+  if (!task.notify_url.empty()) row.flags |= tells_of_its_end;
 
   int waits_on = 0;
   if (!task.after.empty()) {
@@ -199,7 +200,7 @@ void SqliteTransaction::write(std::span<const NewRow> rows) {
               row.group == 0 ? Number() : Number(row.group), if_any(task.unique_key),
               if_positive(task.unique_for), each.waits_on, row.flags, row.size,
               is_large ? std::nullopt : std::optional(std::string_view(task.payload)),
-              if_any(task.trace));
+              if_any(task.trace), if_any(task.notify_url));
   }
   query.next();
 }

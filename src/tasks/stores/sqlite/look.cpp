@@ -16,7 +16,7 @@ namespace {
   "t.created_at, "                                                                                \
   "t.at, t.started_at, t.finished_at, t.progress, t.note, t.result, t.reason, t.worker, t.grp, "  \
   "t.unique_key, t.trace, t.flags, (select w.id from handoff_workflow w where w.seq = "           \
-  "t.workflow), t.step from handoff_task t "
+  "t.workflow), t.step, t.notify from handoff_task t "
 }  // namespace
 
 Task SqliteTransaction::read_task(const Query& query) {
@@ -46,6 +46,7 @@ Task SqliteTransaction::read_task(const Query& query) {
             .after = {},
             .workflow = std::nullopt,
             .step = std::string(query.text(25)),
+            .notify_url = std::string(query.text(26)),
             .undecoded = {}};
   if (!query.is_null(24)) task.workflow = query.id(24);
   if (!query.is_null(17)) task.result = query.text(17);

@@ -73,7 +73,8 @@ create table handoff_task(
   reason text,
   progress real,
   note text,
-  trace text
+  trace text,
+  notify text                                -- A URL that is told of its end.
 ) strict;
 create unique index handoff_task_id on handoff_task(id);
 create index handoff_task_ready on handoff_task(queue, priority desc, turn) where state = 2 and held = 0;

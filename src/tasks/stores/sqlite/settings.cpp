@@ -5,11 +5,13 @@
 #include <type_traits>
 #include <variant>
 
-#include "tasks/stores/sqlite/rows.hpp"
+#include "tasks/stores/sqlite/transaction.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
 
 namespace {
+
+constexpr std::string_view delivery_url = "deliver_to.url";
 
 // Calls `visit(name, member)` for each. Renaming one needs a migration.
 template <typename Settings, typename Visit>
@@ -30,10 +32,14 @@ void for_each_setting(Settings& settings, Visit visit) {
   visit("keep_done", settings.keep_done);
   visit("keep_dead", settings.keep_dead);
   visit("keep_count", settings.keep_count);
+  visit(delivery_url, settings.deliver_to.url);
+  visit("deliver_to.timeout", settings.deliver_to.timeout);
+  visit("deliver_to.secret", settings.deliver_to.secret);
 }
 
 std::string to_value(std::int64_t number) { return fmt::to_string(number); }
 std::string to_value(int number) { return fmt::to_string(number); }
+std::string to_value(const std::string& text) { return text; }
 std::string to_value(double number) { return fmt::to_string(number); }
 std::string to_value(std::chrono::milliseconds time) { return fmt::to_string(time.count()); }
 std::string to_value(WhenFull policy) { return fmt::to_string(static_cast<int>(policy)); }
@@ -57,6 +63,7 @@ template <typename Number>
 void from_value(std::string_view text, Number& number) {
   std::from_chars(text.data(), text.data() + text.size(), number);
 }
+void from_value(std::string_view text, std::string& value) { value = text; }
 void from_value(std::string_view text, std::chrono::milliseconds& time) {
   std::int64_t count = time.count();
   from_value(text, count);
@@ -125,6 +132,23 @@ void SettingsCache::store(Database& database, const QueueRow& queue,
               std::string_view(value));
     }
   });
+}
+
+std::vector<DeliveringQueue> SqliteTransaction::delivering() {
+  std::vector<std::string> names;
+  {
+    Query query(database_,
+                "select q.name from handoff_settings s join handoff_queue q on q.id = s.queue "
+                "where s.name = ? order by q.name",
+                delivery_url);
+    while (query.next()) names.emplace_back(query.text(0));
+  }
+  std::vector<DeliveringQueue> queues;
+  for (std::string& each : names) {
+    const Delivery delivery = rows_.queue(each, false)->settings->deliver_to;
+    queues.push_back({.name = std::move(each), .delivery = delivery});
+  }
+  return queues;
 }
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite

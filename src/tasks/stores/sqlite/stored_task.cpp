@@ -21,13 +21,14 @@ struct StoredTask {
   std::chrono::milliseconds expires_in{};
   std::string group;
   std::string trace;
+  std::string notify_url;
   static constexpr auto optional_fields =
       std::to_array<std::string_view>({"priority", "max_attempts", "timeout", "unique_key",
-                                       "unique_for", "expires_in", "group", "trace"});
+                                       "unique_for", "expires_in", "group", "trace", "notify_url"});
 };
 BOOST_DESCRIBE_STRUCT(StoredTask, (),
                       (queue, kind, payload, priority, max_attempts, timeout, unique_key,
-                       unique_for, expires_in, group, trace))
+                       unique_for, expires_in, group, trace, notify_url))
 
 }  // namespace
 
@@ -42,7 +43,8 @@ std::string to_stored(const NewTask& task) {
                           .unique_for = task.unique_for,
                           .expires_in = task.expires_in,
                           .group = task.group,
-                          .trace = task.trace};
+                          .trace = task.trace,
+                          .notify_url = task.notify_url};
   return to_json(stored).value().text();  // All of it was checked.
 }
 
@@ -61,6 +63,7 @@ NewTask from_stored(std::string_view json) {
   task.expires_in = stored->expires_in;
   task.group = stored->group;
   task.trace = stored->trace;
+  task.notify_url = stored->notify_url;
   return task;
 }
 

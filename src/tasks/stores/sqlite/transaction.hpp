@@ -45,6 +45,7 @@ inline constexpr std::int64_t has_large_payload = 4;
 inline constexpr std::int64_t in_workflow = 8;
 inline constexpr std::int64_t was_abandoned = 16;  // Cancelled, since one before it was not done.
 inline constexpr std::int64_t kept_for_workflow = 32;  // One of `kept`.
+inline constexpr std::int64_t tells_of_its_end = 64;   // It has a URL for that.
 
 // Payloads above that are in a table of their own.
 inline constexpr std::size_t most_inline = 2048;
@@ -115,6 +116,7 @@ class SqliteTransaction final : public Transaction {
   std::vector<QueueLook> look_at_all() override;
   void configure(std::string_view queue, const QueueSettings& settings) override;
   void pause(std::string_view queue, bool is_paused) override;
+  std::vector<DeliveringQueue> delivering() override;
   Chore purge(std::string_view queue, TaskState state, int most) override;
 
   bool add_token(const TokenRow& token) override;
@@ -187,6 +189,9 @@ class SqliteTransaction final : public Transaction {
   void revive(TaskRow& row, int waits_on);
   void begin_again(const TaskRow& row, TaskState was);
   void revive_dependents(const TaskRow& row, TaskState was);
+
+  // -- notify.cpp --------------------------------------------------------------------------------
+  void tell_of_end(const TaskRow& row);
 
   // -- workflows.cpp -----------------------------------------------------------------------------
   std::string name_in_workflow(const TaskRow& row);
