@@ -77,8 +77,8 @@ TEST_F(ApiTasks, ThatAreWrongAreRefusedByTheNameOfTheField) {
       {R"({"queue":"q","kind":"k","id":"7"})", "id", "UUID"},
       {R"({"queue":"q","kind":"k","max_attemps":3})", "max_attemps", "max_attempts"},
       {R"({"queue":"q","kind":"k","trace":"x"})", "trace", "traceparent"},
-      {R"({"queue":"q","kind":"k","notify":{"url":"http://127.0.0.1/"}})", "notify",
-       "not supported"},
+      {R"({"queue":"q","kind":"k","notify":{"url":"http://example.org/"}})", "notify.url",
+       "push_hosts"},
       {R"([])", "null", "object"},
       {R"({"queue":)", "null", ""},
   };
