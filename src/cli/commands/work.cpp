@@ -2,10 +2,8 @@
 //
 // Nothing runs twice at once as far as we can see to it: a program is gone before its task is given back, so the worker's lease and its patience are both
 // longer than `grace`; and if we are killed, by SIGKILL too, the programs die with us.
-#include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <exception>
@@ -184,28 +182,17 @@ void check_program(const std::string& program) {
 
 // -- Running --------------------------------------------------------------------------------------
 
-// The worker has a thread of its own. This one waits for its end in a system call, where signals find it at once.
+// The worker has a thread of its own. This one, which gets the signals, waits for its end in a call of the system, where they find it at once.
 tasks::WorkerReport run_until_stopped(ProcessWorker& worker, const std::stop_token& stop) {
-  std::array<int, 2> ended{};
-  if (::pipe2(ended.data(), O_CLOEXEC) != 0) {
-    throw Failure(Exit::failed, "cannot make a pipe: " + std::generic_category().message(errno));
-  }
   tasks::WorkerReport report;
   std::exception_ptr error;
-  {
-    const Thread thread([&] {
-      try {
-        report = worker.run(stop);
-      } catch (...) {
-        error = std::current_exception();
-      }
-      ::close(ended[1]);
-    });
-    char byte = 0;
-    while (::read(ended[0], &byte, 1) < 0 && errno == EINTR) {
+  Thread([&] {
+    try {
+      report = worker.run(stop);
+    } catch (...) {
+      error = std::current_exception();
     }
-    ::close(ended[0]);
-  }
+  }).join();
   if (error) std::rethrow_exception(error);
   return report;
 }
