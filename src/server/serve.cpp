@@ -36,7 +36,8 @@ tasks::Tasks open_store(const Config& config) {
 
 // Who can be reached from elsewhere asks who comes.
 void must_be_safe(const Config& config, Tokens& tokens) {
-  if (is_loopback(config.address) || tokens.are_needed()) return;
+  if (is_loopback(config.address)) return;
+  if (tokens.are_needed()) return tokens.need_always();
   throw std::runtime_error(
       fmt::format("{} can be reached from other machines, and there are no tokens: make one with "
                   "`handoff token "
@@ -108,7 +109,9 @@ void serve(const Config& config, const std::stop_token& stop,
   api.begin_to_shut_down();
   demo.reset();
   pusher.begin_to_stop();
-  http.stop(within(config.grace));
+  const Deadline deadline = within(config.grace);
+  http.stop(deadline);
+  api.finish(deadline);
   pusher.finish();
   log.info("stopped", {});
 }

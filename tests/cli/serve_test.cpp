@@ -120,7 +120,7 @@ TEST_F(Serving, LosesNothingItHasAcceptedWhenItIsKilled) {
           }
         });
       }
-      const int enough = 1 + static_cast<int>(random() % 200);
+      const int enough = 1 + static_cast<int>(random() % 50);
       eventually([&] { return answers >= enough; });
       server.kill();
     }

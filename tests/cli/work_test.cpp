@@ -103,11 +103,11 @@ TEST_F(Working, ACrashAndAProgramThatIsNotThereFailToo) {
 }
 
 TEST_F(Working, ATaskThatTakesTooLongIsKilled) {
-  const std::string id = enqueue("k", {"--timeout", "100ms"});
+  const std::string id = enqueue("k", {"--timeout", "2s"});  // Enough for a shell to begin.
   work("echo $$ > pid; exec sleep 1000", {"--grace", "1s"});
   const Task late = task(id);
   EXPECT_EQ(late.state, TaskState::scheduled);
-  EXPECT_THAT(late.errors.at(0).message, HasSubstr("took longer than 100ms"));
+  EXPECT_THAT(late.errors.at(0).message, HasSubstr("took longer than 2s"));
   EXPECT_FALSE(is_alive(number_in("pid")));
 }
 

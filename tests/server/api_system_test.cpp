@@ -263,6 +263,15 @@ TEST_F(ApiSystem, LetsInByRole) {
   EXPECT_EQ(get("/metrics", produce).status, 200);
 }
 
+TEST_F(ApiSystem, IsNotOpenToAllOnceTheLastTokenIsRevoked) {
+  const std::string only = token("only", server::Role::admin);
+  eventually(
+      [&] { return get("/v1/queues", only).status == 200 && get("/v1/queues").status == 401; });
+  ASSERT_TRUE(server::revoke_token(tasks::TasksAccess::core(tasks), "only"));
+  eventually([&] { return get("/v1/queues", only).status == 401; });
+  EXPECT_EQ(get("/v1/queues").status, 401);
+}
+
 TEST_F(ApiSystem, LetsNobodyInWithATokenThatIsOver) {
   auto& core = tasks::TasksAccess::core(tasks);
   const auto old = server::make_token(core, "old", server::Role::admin,

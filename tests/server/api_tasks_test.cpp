@@ -48,6 +48,12 @@ TEST_F(ApiTasks, TakeTheTraceOfTheirRequest) {
   EXPECT_EQ(get("/v1/tasks/" + made.at("id")).at("trace"), trace);
 }
 
+TEST_F(ApiTasks, DoNotMindAHeaderThatIsNoTrace) {
+  const Reply made = post("/v1/tasks", R"({"queue":"q","kind":"k"})", "traceparent: 01-x\r\n");
+  EXPECT_EQ(made.status, 202) << made.answer.body;
+  EXPECT_EQ(get("/v1/tasks/" + made.at("id")).at("trace"), "(none)");
+}
+
 TEST_F(ApiTasks, AreNotMadeTwice) {
   const std::string id = "018fe1a2-6c10-7a3b-9c1d-0f2e4d5a6b7c";
   const std::string body = R"({"queue":"q","kind":"k","id":")" + id + R"("})";

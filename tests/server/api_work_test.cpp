@@ -196,6 +196,73 @@ TEST_F(ApiWork, OfAWorkflowSeesWhatCameBefore) {
   EXPECT_EQ(get("/v1/workflows").at("workflows.0.name"), "checkout");
 }
 
+TEST_F(ApiWork, MayBeNestedDeep) {
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '[') + "1" + std::string(depth, ']');
+  };
+  const std::string id = add("q", R"(,"payload":)" + nested(56));
+  EXPECT_EQ(post("/v1/tasks", R"({"queue":"q","kind":"k","payload":)" + nested(57) + "}")
+                .at("error.field"),
+            "payload");
+  const Reply claimed = claim();
+  EXPECT_EQ(claimed.at("tasks.0.payload"), nested(56));
+  EXPECT_EQ(say(claimed, "done", R"(,"result":)" + nested(57)).at("error.field"), "result");
+  EXPECT_EQ(say(claimed, "done", R"(,"result":)" + nested(56)).status, 200);
+  EXPECT_EQ(get("/v1/tasks/" + id).at("result"), nested(56));
+}
+
+// By the library, which allows more: whoever reads it sees it as it is, and others are not held up.
+TEST_F(ApiWork, ThatIsNestedDeeperHoldsUpNobody) {
+  const std::string deep = std::string(64, '[') + "1" + std::string(64, ']');
+  ASSERT_TRUE(tasks.enqueue({.queue = "q", .kind = "k", .payload = deep}));
+  add();
+  const Reply claimed = claim("q", R"(,"max":2)");
+  EXPECT_EQ(claimed.status, 200);
+  EXPECT_THAT(claimed.answer.body, HasSubstr(deep));
+}
+
+TEST_F(ApiWork, ThatWasGivenBackIsNotDone) {
+  const std::string id = add();
+  const Reply claimed = claim();
+  EXPECT_EQ(say(claimed, "release").status, 200);
+  EXPECT_EQ(say(claimed, "release").status, 200) << "said twice";
+  EXPECT_EQ(say(claimed, "done").at("error.code"), "stale_lease");
+  const Reply again = claim();
+  EXPECT_EQ(say(again, "done").status, 200);
+  EXPECT_EQ(say(again, "fail", R"(,"error":"no")").at("error.code"), "stale_lease");
+  EXPECT_EQ(get("/v1/tasks/" + id).at("state"), "done");
+}
+
+TEST_F(ApiWork, SaysWhatIsLongWithoutCuttingACharacter) {
+  const std::string id = add();
+  std::string error;
+  while (error.size() < 20'000) error += "\u20ac";
+  const Reply claimed = claim();
+  EXPECT_EQ(say(claimed, "log", R"(,"line":")" + error + "\"").status, 200);
+  EXPECT_EQ(say(claimed, "fail", R"(,"dead":true,"error":")" + error + "\"").status, 200);
+  EXPECT_EQ(get("/v1/tasks/" + id).at("state"), "dead");
+  EXPECT_EQ(get("/v1/tasks/" + id + "/log").at("lines.0.number"), "1");
+}
+
+// One that was rung for a task of one queue takes another one, of a queue it names first. Then somebody else has to look for that task.
+TEST_F(ApiWork, OfSeveralQueuesIsLeftToOthersThatWait) {
+  const auto wait = [&](raw::Client& client, std::string_view queues) {
+    const auto before = calls();
+    client.send(raw::request("POST", "/v1/claim",
+                             fmt::format(R"({{"queues":[{}],"wait":"60s"}})", queues)));
+    eventually([&] { return calls() >= before + 2; });
+  };
+  for (int i = 0; i < 20; ++i) {
+    raw::Client both(port()), only_a(port());
+    wait(both, R"("b","a")");
+    wait(only_a, R"("a")");
+    ASSERT_TRUE(tasks.enqueue(
+        std::vector<tasks::NewTask>{{.queue = "a", .kind = "k"}, {.queue = "b", .kind = "k"}}));
+    EXPECT_EQ(reply_of(both.read_answer()).at("tasks.0.queue"), "b");
+    EXPECT_EQ(reply_of(only_a.read_answer()).at("tasks.0.queue"), "a");
+  }
+}
+
 TEST_F(ApiWork, ThatMakesNoSenseIsRefused) {
   EXPECT_EQ(post("/v1/claim", R"({"queues":[]})").at("error.field"), "queues");
   EXPECT_EQ(post("/v1/claim", R"({"queues":["a b"]})").at("error.field"), "queues[0]");

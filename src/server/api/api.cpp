@@ -14,10 +14,6 @@ bool is_change(const Route& route) { return route.method != Method::get; }
 
 Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
     : log_(log),
-      pool_({.workers = options.threads,
-             .capacity = 1024,
-             .when_full = WhenFull::reject,
-             .name = "looks at the store"}),
       context_{.tasks = tasks,
                .core = tasks::TasksAccess::shared_core(tasks),
                .pool = pool_,
@@ -27,7 +23,11 @@ Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
                .stats = stats_,
                .payload_limit = options.payload_limit,
                .push_hosts = std::move(options.push_hosts)},
-      tokens_(*context_.core) {
+      tokens_(*context_.core),
+      pool_({.workers = options.threads,
+             .capacity = 1024,
+             .when_full = WhenFull::reject,
+             .name = "looks at the store"}) {
   add_task_routes(router_, context_);
   add_bulk_routes(router_, context_);
   add_claim_routes(router_, context_);
@@ -52,7 +52,11 @@ Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
 
 Api::~Api() {
   context_.core->observe({});
-  pool_.shutdown(finish_within(std::chrono::seconds(10)));
+  finish(within(std::chrono::seconds(10)));
+}
+
+void Api::finish(Deadline deadline) {
+  pool_.shutdown(finish_within(std::max(deadline.when() - now(), Duration(0))));
 }
 
 bool Api::may_wait(const Request& request) const {
@@ -91,7 +95,9 @@ void Api::audit(const Route& route, const Request& request, const Tokens::Holder
                       {"status", fmt::to_string(status)}});
 }
 
-Lazy<Response> Api::answer(Request request) {
+Lazy<Response> Api::answer(Request given) {
+  const auto kept = std::make_shared<const Request>(std::move(given));
+  const Request& request = *kept;
   std::optional<ApiError> error;
   Response response;
   const Route* route = nullptr;
@@ -100,7 +106,7 @@ Lazy<Response> Api::answer(Request request) {
     auto match = must(router_.find(request));
     route = match.route;
     who = let_in(*route, request);
-    Call call{.request = request, .parameters = std::move(match.parameters)};
+    Call call(kept, std::move(match.parameters));
     auto lazy = route->handler(std::move(call));
     response = co_await std::move(lazy);
   } catch (const ApiFailure& failure) {

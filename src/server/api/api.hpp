@@ -26,7 +26,7 @@ class Api final : public Service {
   Api(tasks::Tasks tasks, ApiOptions options, Log& log);
   ~Api();
 
-  Lazy<Response> answer(Request request) override;
+  Lazy<Response> answer(Request given) override;
   bool may_wait(const Request& request) const override;
   Response refuse(int status, std::string_view code, std::string_view message) const override;
 
@@ -38,6 +38,8 @@ class Api final : public Service {
   void on_settings(std::function<void()> changed) {
     context_.settings_changed = std::move(changed);
   }
+  // Ends what runs on its pool, by then at the latest; nothing more begins. Before what count_with() was given is gone.
+  void finish(Deadline deadline);
   // From now on /readyz says so.
   void begin_to_shut_down() { is_shutting_down_ = true; }
 
@@ -54,12 +56,12 @@ class Api final : public Service {
   Meters meters_;
   SharedText stats_;
   RemoteWorkers workers_;
-  WorkerPool pool_;
   ApiContext context_;
   Tokens tokens_;
   Router router_;
   std::function<HttpCounters()> counters_;
   detail::atomic<bool> is_shutting_down_{false};
+  WorkerPool pool_;  // Last: its jobs use all of the above.
 };
 
 }  // namespace handoff::server

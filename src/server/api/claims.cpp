@@ -7,6 +7,7 @@
 #include "handoff/detail/core/atomic.hpp"
 #include "server/api/context.hpp"
 #include "server/api/duration_field.hpp"
+#include "server/api/json_parts.hpp"
 #include "server/api/lease_text.hpp"
 #include "server/api/task_json.hpp"
 #include "tasks/async_call.hpp"
@@ -33,11 +34,11 @@ struct ClaimBody {
 };
 BOOST_DESCRIBE_STRUCT(ClaimBody, (), (queues, max, wait, lease_for, worker))
 
+// Without its payload and its inputs: these are written as they are stored, however deep they are nested.
 struct ClaimedJson {
   tasks::TaskId id;
   std::string queue;
   std::string kind;
-  tasks::Json payload;
   int attempt = 1;
   int max_attempts = 1;
   std::string lease;
@@ -45,16 +46,10 @@ struct ClaimedJson {
   std::optional<DurationField> timeout;
   std::optional<std::string> group;
   std::optional<std::string> trace;
-  std::optional<std::map<std::string, tasks::Json>> inputs;
 };
 BOOST_DESCRIBE_STRUCT(ClaimedJson, (),
-                      (id, queue, kind, payload, attempt, max_attempts, lease, lease_until, timeout,
-                       group, trace, inputs))
-
-struct ClaimAnswer {
-  std::vector<ClaimedJson> tasks;
-};
-BOOST_DESCRIBE_STRUCT(ClaimAnswer, (), (tasks))
+                      (id, queue, kind, attempt, max_attempts, lease, lease_until, timeout, group,
+                       trace))
 
 struct Taken {
   tasks::Claimed task;
@@ -66,6 +61,7 @@ struct Round {
   std::size_t bytes = 0;
   std::optional<Millis> again_in{};
   std::optional<std::int64_t> worker_row{};
+  std::vector<std::string> unseen{};  // Queues that were not looked at to their end.
 };
 
 ClaimBody read_claim(const Call& call) {
@@ -103,7 +99,7 @@ void claim_from(Round& round, tasks::Transaction& transaction, const ClaimBody& 
                 const std::string& queue) {
   for (;;) {
     const int room = body.max - static_cast<int>(round.taken.size());
-    if (room <= 0 || round.bytes >= largest_answer) return;
+    if (room <= 0 || round.bytes >= largest_answer) return round.unseen.push_back(queue);
     const int wanted = std::min(room, round.bytes == 0 ? 10 : 100);
     auto result = transaction.claim(request_of(body, queue, wanted));
     const bool is_last = std::ssize(result.tasks) < wanted;
@@ -123,31 +119,35 @@ Round claim(tasks::Transaction& transaction, const ClaimBody& body) {
   return round;
 }
 
-ClaimedJson to_claimed(const tasks::Encoding& encoding, Taken& taken) {
-  const auto decoded = [&](const std::string& stored) {
-    return stored_json(encoding.decode(stored).value_or(stored));
-  };
-  tasks::Claimed& task = taken.task;
+ClaimedJson to_claimed(tasks::Claimed& task) {
   ClaimedJson json{.id = task.id,
                    .queue = std::move(task.queue),
                    .kind = std::move(task.kind),
-                   .payload = decoded(task.payload),
                    .attempt = task.attempt,
                    .max_attempts = task.max_attempts,
                    .lease = to_text(task.lease),
                    .lease_until = task.lease_until,
                    .timeout = {},
                    .group = {},
-                   .trace = {},
-                   .inputs = {}};
+                   .trace = {}};
   if (task.timeout > Millis(0)) json.timeout = DurationField{task.timeout};
   if (!task.group.empty()) json.group = std::move(task.group);
   if (!task.trace.empty()) json.trace = std::move(task.trace);
-  if (task.has_inputs) json.inputs.emplace();
-  for (const tasks::StepResult& each : taken.inputs) {
-    json.inputs->emplace(each.step, decoded(each.result));
-  }
   return json;
+}
+
+std::string claimed_text(const tasks::Encoding& encoding, Taken& taken) {
+  const auto decoded = [&](const std::string& stored) {
+    return stored_json(encoding.decode(stored).value_or(stored)).text();
+  };
+  JsonParts parts;
+  parts.add("payload", decoded(taken.task.payload));
+  if (taken.task.has_inputs) {
+    JsonParts inputs;
+    for (const tasks::StepResult& each : taken.inputs) inputs.add(each.step, decoded(each.result));
+    parts.add("inputs", std::move(inputs).object());
+  }
+  return std::move(parts).joined_to(to_claimed(taken.task));
 }
 
 // Nobody has got them.
@@ -169,14 +169,9 @@ std::vector<tasks::Outcome> released(const std::vector<Taken>& taken) {
 
 Response answer(ApiContext& api, Round round) {
   auto outcomes = released(round.taken);
-  ClaimAnswer json;
-  for (Taken& each : round.taken) json.tasks.push_back(to_claimed(api.core->encoding(), each));
-  auto text = tasks::to_json(json);
-  if (!text) {
-    give_back(api.core, std::move(outcomes));
-    throw std::runtime_error("claimed tasks cannot be written: " + text.error().to_string());
-  }
-  Response response = json_response(200, std::move(*text).text());
+  std::vector<std::string> items;
+  for (Taken& each : round.taken) items.push_back(claimed_text(api.core->encoding(), each));
+  Response response = json_response(200, page_text("tasks", items, ""));
   response.on_lost = [core = api.core, outcomes = std::move(outcomes)] {
     give_back(core, outcomes);
   };
@@ -196,13 +191,23 @@ class WaitingClaim final : public tasks::HungryOne {
   WaitingClaim& operator=(const WaitingClaim&) = delete;
   ~WaitingClaim() {
     listeners_.remove(*this);
-    if (was_rung()) listeners_.ring(queues_);  // For something it has not looked at.
+    // For something it has not looked at.
+    if (was_rung() || !has_looked_) {
+      listeners_.ring(queues_);
+    } else if (queues_.size() > 1) {
+      listeners_.ring(unseen_);  // It was rung for one queue, and has taken from another.
+    }
   }
 
   // Before it looks, so that what comes meanwhile is told.
   void begin_to_look() {
     told_.reset();
     is_hungry_ = true;
+    has_looked_ = false;
+  }
+  void end_of_look(const Round& round) {
+    has_looked_ = true;
+    unseen_ = round.unseen;
   }
   Event& told() { return told_; }
 
@@ -221,6 +226,8 @@ class WaitingClaim final : public tasks::HungryOne {
   const std::vector<std::string> queues_;
   Event told_;
   detail::atomic<bool> is_hungry_{true};
+  bool has_looked_ = true;
+  std::vector<std::string> unseen_;
   std::stop_callback<std::function<void()>> hurries_;
 };
 
@@ -286,6 +293,7 @@ Lazy<Response> claim_and_wait(ApiContext& api, Call call) {
     waiting->begin_to_look();
     auto again = look(api, body, std::nullopt);
     round = co_await std::move(again);
+    waiting->end_of_look(round);
   }
   if (hurry.stop_requested() && !round.taken.empty()) {
     give_back(api.core, released(round.taken));

@@ -5,7 +5,8 @@ namespace handoff::server {
 namespace {
 
 Lazy<Response> run_on_pool(ApiContext& api, BlockingHandler handler, Call call) {
-  const auto work = [&api, handler, &call] { return handler(api, call); };
+  const auto kept = std::make_shared<const Call>(std::move(call));
+  const auto work = [&api, handler, kept] { return handler(api, *kept); };
   auto lazy = on_pool_thread(api.pool, work);
   co_return co_await std::move(lazy);
 }

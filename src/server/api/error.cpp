@@ -1,5 +1,7 @@
 #include "server/api/error.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace handoff::server {
@@ -82,6 +84,13 @@ ApiError ApiError::from(const tasks::JsonError& error, std::string_view where) {
   field += error.path;
   const std::string message = field.empty() ? error.message : field + ": " + error.message;
   return bad_request(field, message);
+}
+
+std::optional<ApiError> depth_problem(const tasks::Json& json, std::string_view field) {
+  if (json.depth() <= deepest) return std::nullopt;
+  return ApiError::bad_request(
+      std::string(field),
+      fmt::format("{} must be nested {} deep at most, got {}", field, deepest, json.depth()));
 }
 
 Response to_response(const ApiError& error) {

@@ -33,4 +33,8 @@ struct ApiError {
 
 Response to_response(const ApiError& error);
 
+// Answers have payloads and results inside of something, and clients have limits of their own: so deep these may be.
+inline constexpr std::size_t deepest = tasks::Json::most_depth - 8;
+std::optional<ApiError> depth_problem(const tasks::Json& json, std::string_view field);
+
 }  // namespace handoff::server

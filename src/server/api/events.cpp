@@ -70,7 +70,7 @@ std::string stats_event(ApiContext& api, const std::vector<tasks::QueueLook>& qu
 }
 
 // One reader of the stream.
-class Stream {
+class Stream : public std::enable_shared_from_this<Stream> {
  public:
   Stream(ApiContext& api, std::string queue, Place place, std::stop_token hurry)
       : api_(api),
@@ -109,9 +109,10 @@ class Stream {
   }
 
   Lazy<std::string> stats() {
-    const auto look = [this] {
-      if (!queue_.empty()) return stats_event(api_, {api_.tasks.queue(queue_)});
-      return api_.stats.text([this] { return stats_event(api_, api_.tasks.queues()); });
+    const auto look = [self = shared_from_this()] {
+      ApiContext& api = self->api_;
+      if (!self->queue_.empty()) return stats_event(api, {api.tasks.queue(self->queue_)});
+      return api.stats.text([&api] { return stats_event(api, api.tasks.queues()); });
     };
     auto looked = on_pool_thread(api_.pool, look);
     co_return co_await std::move(looked);

@@ -7,6 +7,7 @@
 #include "server/api/duration_field.hpp"
 #include "server/api/lease_text.hpp"
 #include "tasks/async_call.hpp"
+#include "tasks/utf8.hpp"
 
 namespace handoff::server {
 
@@ -113,6 +114,7 @@ tasks::Lease lease_of(std::string_view text, std::string_view field = "lease") {
 }
 
 void check_result(const tasks::Json& result, std::string_view field) {
+  if (auto problem = depth_problem(result, field)) throw ApiFailure(*std::move(problem));
   if (result.text().size() <= tasks::limits::result_size) return;
   throw ApiFailure({.status = 413,
                     .code = "too_large",
@@ -124,7 +126,7 @@ void check_result(const tasks::Json& result, std::string_view field) {
 Outcome failed(const TaskId& id, const tasks::Lease& lease, FailPart part) {
   using enum Outcome::Kind;
   if (part.retry_in) must(tasks::check_delay(part.retry_in->value, "retry_in"));
-  part.error.resize(std::min(part.error.size(), tasks::limits::message_size));
+  part.error.resize(tasks::cut_utf8(part.error, tasks::limits::message_size).size());
   return {.id = id,
           .lease = lease,
           .kind = part.dead ? failed_for_good : Outcome::Kind::failed,
@@ -238,7 +240,7 @@ Lazy<Response> extend(ApiContext& api, Call call) {
     }
     extension.progress = body.progress->fraction;
     extension.note = std::move(body.progress->note).value_or("");
-    extension.note.resize(std::min(extension.note.size(), tasks::limits::note_size));
+    extension.note.resize(tasks::cut_utf8(extension.note, tasks::limits::note_size).size());
   }
   const auto work = [extension](tasks::Transaction& transaction) {
     const auto recorded = transaction.extend(std::span(&extension, 1));
@@ -252,7 +254,7 @@ Lazy<Response> extend(ApiContext& api, Call call) {
 // Lines of who does not hold the lease are not kept.
 Lazy<Response> add_line(ApiContext& api, Call call) {
   auto body = body_of<LogBody>(call);
-  body.line.resize(std::min(body.line.size(), tasks::limits::log_line_size));
+  body.line.resize(tasks::cut_utf8(body.line, tasks::limits::log_line_size).size());
   tasks::TaskLines lines{.id = id_of(call), .lease = lease_of(body.lease), .lines = {}};
   lines.lines.push_back({.number = 0, .at = api.core->clock().now(), .line = std::move(body.line)});
   const auto work = [lines](tasks::Transaction& transaction) {

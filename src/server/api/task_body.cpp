@@ -34,7 +34,8 @@ std::optional<ApiError> problem_of(const NotifyBody& notify, const PushHosts* ho
 
 // Which one of a batch it is; made only for those that may need it.
 std::string prefix_of(const TaskBody& body, std::size_t index) {
-  return body.notify ? fmt::format("[{}].", index) : std::string();
+  const bool may_be_wrong = body.notify || body.payload.depth() > deepest;
+  return may_be_wrong ? fmt::format("[{}].", index) : std::string();
 }
 
 std::expected<tasks::NewTask, ApiError> make_task(TaskBody body, const TaskOrigin& origin,
@@ -43,6 +44,9 @@ std::expected<tasks::NewTask, ApiError> make_task(TaskBody body, const TaskOrigi
     if (auto problem = problem_of(*body.notify, origin.hosts, prefix)) {
       return std::unexpected(*std::move(problem));
     }
+  }
+  if (auto problem = depth_problem(body.payload, fmt::format("{}payload", prefix))) {
+    return std::unexpected(*std::move(problem));
   }
   tasks::NewTask task;
   task.queue = std::move(body.queue);
@@ -59,7 +63,9 @@ std::expected<tasks::NewTask, ApiError> make_task(TaskBody body, const TaskOrigi
   task.expires_in = or_none(body.expires_in);
   task.group = std::move(body.group).value_or("");
   task.after = std::move(body.after);
-  task.trace = std::move(body.trace).value_or(std::string(origin.trace));
+  // One in a header that is no traceparent is somebody else's affair, and ignored; one in the body is the client's.
+  const bool has_trace = tasks::check_trace(origin.trace).has_value();
+  task.trace = std::move(body.trace).value_or(has_trace ? std::string(origin.trace) : "");
   if (body.notify) task.notify_url = std::move(body.notify->url);
   return task;
 }

@@ -9,6 +9,7 @@
 
 #include "handoff/tasks/payload.hpp"
 #include "server/api/duration_field.hpp"
+#include "server/api/json_parts.hpp"
 
 namespace handoff::server {
 
@@ -40,7 +41,6 @@ struct TaskJson {
   TaskId id;
   std::string queue;
   std::string kind;
-  Json payload;
   std::string state;
   int priority = 0;
   int attempt = 0;
@@ -52,7 +52,6 @@ struct TaskJson {
   std::optional<Time> started_at;
   std::optional<Time> finished_at;
   ProgressJson progress;
-  std::optional<Json> result;
   std::optional<std::string> reason;
   std::vector<ErrorJson> errors;
   std::optional<std::string> worker;
@@ -66,10 +65,9 @@ struct TaskJson {
   std::optional<std::string> undecoded;
 };
 BOOST_DESCRIBE_STRUCT(TaskJson, (),
-                      (id, queue, kind, payload, state, priority, attempt, max_attempts, crashes,
-                       timeout, created_at, run_at, started_at, finished_at, progress, result,
-                       reason, errors, worker, group, unique_key, trace, after, workflow, step,
-                       notify, undecoded))
+                      (id, queue, kind, state, priority, attempt, max_attempts, crashes, timeout,
+                       created_at, run_at, started_at, finished_at, progress, reason, errors,
+                       worker, group, unique_key, trace, after, workflow, step, notify, undecoded))
 
 struct ExplanationJson {
   TaskId id;
@@ -86,12 +84,10 @@ struct StepJson {
   std::string kind;
   std::string state;
   double progress = 0;
-  std::optional<Json> result;
   std::optional<std::string> reason;
   std::vector<std::string> after;
 };
-BOOST_DESCRIBE_STRUCT(StepJson, (),
-                      (name, task, queue, kind, state, progress, result, reason, after))
+BOOST_DESCRIBE_STRUCT(StepJson, (), (name, task, queue, kind, state, progress, reason, after))
 
 struct WorkflowJson {
   TaskId id;
@@ -100,10 +96,8 @@ struct WorkflowJson {
   Time created_at;
   std::optional<Time> finished_at;
   int unfinished = 0;
-  std::optional<std::vector<StepJson>> steps;
 };
-BOOST_DESCRIBE_STRUCT(WorkflowJson, (),
-                      (id, name, state, created_at, finished_at, unfinished, steps))
+BOOST_DESCRIBE_STRUCT(WorkflowJson, (), (id, name, state, created_at, finished_at, unfinished))
 
 struct ScheduledTaskJson {
   std::string queue;
@@ -187,10 +181,6 @@ std::optional<DurationField> if_any(std::chrono::milliseconds time) {
   return time == time.zero() ? std::nullopt : std::optional(DurationField{time});
 }
 
-std::optional<Json> if_any(const std::optional<std::string>& stored) {
-  return stored ? std::optional(stored_json(*stored)) : std::nullopt;
-}
-
 std::optional<NotifyJson> notify_of(const std::string& url) {
   return url.empty() ? std::nullopt : std::optional(NotifyJson{.url = url});
 }
@@ -202,16 +192,17 @@ std::string text_of(const T& value) {
   return json ? std::move(*json).text() : R"({"error":"it cannot be shown as JSON"})";
 }
 
-StepJson to_step(const tasks::StepLook& step) {
-  return {.name = step.name,
-          .task = step.task,
-          .queue = step.queue,
-          .kind = step.kind,
-          .state = std::string(to_string(step.state)),
-          .progress = step.progress,
-          .result = if_any(step.result),
-          .reason = if_any(step.reason),
-          .after = step.after};
+std::string step_text(const tasks::StepLook& step) {
+  JsonParts parts;
+  if (step.result) parts.add("result", stored_json(*step.result).text());
+  return std::move(parts).joined_to(StepJson{.name = step.name,
+                                             .task = step.task,
+                                             .queue = step.queue,
+                                             .kind = step.kind,
+                                             .state = std::string(to_string(step.state)),
+                                             .progress = step.progress,
+                                             .reason = if_any(step.reason),
+                                             .after = step.after});
 }
 
 ScheduledTaskJson to_scheduled(const tasks::NewTask& task) {
@@ -240,7 +231,6 @@ std::string to_json_text(const tasks::Task& task) {
   TaskJson json{.id = task.id,
                 .queue = task.queue,
                 .kind = task.kind,
-                .payload = stored_json(task.payload),
                 .state = std::string(to_string(task.state)),
                 .priority = task.priority,
                 .attempt = task.attempt,
@@ -252,7 +242,6 @@ std::string to_json_text(const tasks::Task& task) {
                 .started_at = task.started_at,
                 .finished_at = task.finished_at,
                 .progress = {.fraction = task.progress, .note = if_any(task.note)},
-                .result = if_any(task.result),
                 .reason = if_any(task.reason),
                 .errors = {},
                 .worker = if_any(task.worker),
@@ -267,7 +256,10 @@ std::string to_json_text(const tasks::Task& task) {
   for (const tasks::AttemptError& each : task.errors) {
     json.errors.push_back({.attempt = each.attempt, .at = each.at, .message = each.message});
   }
-  return text_of(json);
+  JsonParts parts;
+  parts.add("payload", stored_json(task.payload).text());
+  if (task.result) parts.add("result", stored_json(*task.result).text());
+  return std::move(parts).joined_to(json);
 }
 
 std::string to_json_text(const TaskId& id, const tasks::Explanation& explanation) {
@@ -278,18 +270,16 @@ std::string to_json_text(const TaskId& id, const tasks::Explanation& explanation
 }
 
 std::string to_json_text(const tasks::WorkflowLook& workflow) {
-  WorkflowJson json{.id = workflow.id,
-                    .name = workflow.name,
-                    .state = std::string(to_string(workflow.state)),
-                    .created_at = workflow.created_at,
-                    .finished_at = workflow.finished_at,
-                    .unfinished = workflow.unfinished,
-                    .steps = {}};
-  if (!workflow.steps.empty()) {
-    json.steps.emplace();
-    for (const tasks::StepLook& each : workflow.steps) json.steps->push_back(to_step(each));
-  }
-  return text_of(json);
+  std::vector<std::string> steps;
+  for (const tasks::StepLook& each : workflow.steps) steps.push_back(step_text(each));
+  JsonParts parts;
+  if (!steps.empty()) parts.add("steps", fmt::format("[{}]", fmt::join(steps, ",")));
+  return std::move(parts).joined_to(WorkflowJson{.id = workflow.id,
+                                                 .name = workflow.name,
+                                                 .state = std::string(to_string(workflow.state)),
+                                                 .created_at = workflow.created_at,
+                                                 .finished_at = workflow.finished_at,
+                                                 .unfinished = workflow.unfinished});
 }
 
 std::string to_json_text(const tasks::ScheduleLook& look) {

@@ -48,7 +48,7 @@ Lazy<> wait_until(ApiContext& api, IsOver is_over, tasks::TaskId id, Deadline de
                   std::stop_token hurry) {
   Waits waits(api, id, hurry);
   for (;;) {
-    const auto look = [&] { return is_over(api, id); };
+    const auto look = [&api, is_over, id] { return is_over(api, id); };
     auto looked = on_pool_thread(api.pool, look);
     const bool is_finished = co_await std::move(looked);
     if (is_finished || hurry.stop_requested()) co_return;

@@ -125,15 +125,16 @@ Tokens::List Tokens::list() {
       if (!known_) throw;
     }
     read_at_ = now();
+    if (!known_->empty()) is_always_needed_ = true;
   }
   return known_;
 }
 
-bool Tokens::are_needed() { return !list()->empty(); }
+bool Tokens::are_needed() { return !list()->empty() || is_always_needed_; }
 
 std::expected<Tokens::Holder, ApiError> Tokens::holder(std::string_view authorization) {
   const List known = list();
-  if (known->empty()) return Holder();
+  if (known->empty() && !is_always_needed_) return Holder();
   const auto token = bearer(authorization);
   if (!token) {
     return std::unexpected(

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "handoff/clock.hpp"
+#include "handoff/detail/core/atomic.hpp"
 #include "handoff/mutex.hpp"
 #include "server/api/error.hpp"
 #include "server/auth/role.hpp"
@@ -34,13 +35,16 @@ class Tokens {
  public:
   explicit Tokens(tasks::TasksCore& core) : core_(core) {}
 
+  // From now on nobody is let in without one, also if there are none: for a server that others can reach.
+  void need_always() { is_always_needed_ = true; }
+
   struct Holder {
     std::string name;  // Empty if nobody needs a token here.
     Role role = Role::admin;
   };
   // Who that is, by the header; or 401.
   std::expected<Holder, ApiError> holder(std::string_view authorization);
-  // Whether anybody needs one: without any tokens nobody does.
+  // Whether anybody needs one. Without any tokens nobody does; but once there was one, its revocation opens nothing.
   bool are_needed();
 
  private:
@@ -55,6 +59,7 @@ class Tokens {
   List read();
 
   tasks::TasksCore& core_;
+  detail::atomic<bool> is_always_needed_{false};
   Mutex lock_{{.name = "tokens"}};
   List known_;
   std::optional<TimePoint> read_at_;

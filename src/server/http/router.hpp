@@ -7,7 +7,9 @@
 
 #include <expected>
 #include <functional>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "handoff/lazy.hpp"
@@ -17,8 +19,12 @@
 
 namespace handoff::server {
 
-// A request that was matched. The request is kept by who calls the handler.
+// A request that was matched.
 struct Call {
+  Call(std::shared_ptr<const Request> whole, std::vector<std::string> values)
+      : kept(std::move(whole)), request(*kept), parameters(std::move(values)) {}
+
+  std::shared_ptr<const Request> kept;  // A job on a pool may live longer than who waits for it.
   const Request& request;
   std::vector<std::string> parameters;  // What stands for the braces.
 };

@@ -75,7 +75,10 @@ bool SqliteTransaction::finish_done(std::span<const Outcome> outcomes) {
 Recorded SqliteTransaction::finish_one(const Outcome& outcome) {
   auto row = row_of(outcome.lease.row);
   if (const auto allowed = standing(row, outcome.id, outcome.lease); allowed != Recorded::yes) {
-    return allowed;
+    // The same said twice, or something else after it had its say: that is not heard any more.
+    const bool is_other =
+        (outcome.kind == Outcome::Kind::done) != (row && row->state == TaskState::done);
+    return allowed == Recorded::again && is_other ? Recorded::stale : allowed;
   }
   switch (outcome.kind) {
     case Outcome::Kind::done:
