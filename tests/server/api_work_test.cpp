@@ -198,7 +198,7 @@ TEST_F(ApiWork, OfAWorkflowSeesWhatCameBefore) {
 
 TEST_F(ApiWork, MayBeNestedDeep) {
   const auto nested = [](std::size_t depth) {
-    return std::string(depth, '[') + "1" + std::string(depth, ']');
+    return fmt::format("{}1{}", std::string(depth, '['), std::string(depth, ']'));
   };
   const std::string id = add("q", R"(,"payload":)" + nested(56));
   EXPECT_EQ(post("/v1/tasks", R"({"queue":"q","kind":"k","payload":)" + nested(57) + "}")
@@ -213,7 +213,7 @@ TEST_F(ApiWork, MayBeNestedDeep) {
 
 // By the library, which allows more: whoever reads it sees it as it is, and others are not held up.
 TEST_F(ApiWork, ThatIsNestedDeeperHoldsUpNobody) {
-  const std::string deep = std::string(64, '[') + "1" + std::string(64, ']');
+  const std::string deep = fmt::format("{}1{}", std::string(64, '['), std::string(64, ']'));
   ASSERT_TRUE(tasks.enqueue({.queue = "q", .kind = "k", .payload = deep}));
   add();
   const Reply claimed = claim("q", R"(,"max":2)");
