@@ -5,7 +5,6 @@
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
-#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +13,15 @@
 #include "handoff/testing/eventually.hpp"
 
 namespace handoff::tests {
+
+// What stands between the mark and the next quote; empty if it is not there, or not whole yet.
+inline std::string text_behind(const std::string& text, std::string_view mark) {
+  const auto at = text.find(mark);
+  if (at == std::string::npos) return {};
+  const auto end = text.find('"', at + mark.size());
+  if (end == std::string::npos) return {};
+  return text.substr(at + mark.size(), end - at - mark.size());
+}
 
 class Server {
  public:
@@ -45,9 +53,11 @@ class Server {
     return all;
   }
   static std::uint16_t port_of(const std::string& log) {
-    std::smatch match;
-    if (!std::regex_search(log, match, std::regex(R"("url":"https?://[^"]*:(\d+)\")"))) return 0;
-    return static_cast<std::uint16_t>(std::stoi(match[1]));
+    const std::string url = text_behind(log, "\"url\":\"");
+    const auto colon = url.rfind(':');
+    return colon == std::string::npos
+               ? std::uint16_t{0}
+               : static_cast<std::uint16_t>(std::stoi(url.substr(colon + 1)));
   }
 
   Background process_;
