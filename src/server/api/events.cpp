@@ -87,7 +87,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     while (text.empty()) {
       if (hurry_.stop_requested()) co_return std::nullopt;
       text += news();
-      if (now() >= stats_at_.value_or(now())) {
+      if (!stats_at_ || now() >= *stats_at_) {
         stats_at_ = now() + between_stats;
         auto looked = stats();
         text += co_await std::move(looked);
