@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/http_fixture.hpp"
+#include "support/sanitized.hpp"
 
 namespace {
 
@@ -158,6 +159,10 @@ class NoMoreFiles {
 };
 
 TEST_F(HttpLimits, WithoutFilesConnectionsWaitUntilThereAreSome) {
+#if defined(__clang__)
+  // Its check of virtual calls opens a pipe to look at memory, and takes the lack of files for a fault.
+  if (handoff::tests::is_sanitized) GTEST_SKIP() << "the sanitizer needs files itself";
+#endif
   start();
   raw::Client client(port());
   client.send(raw::request("GET", "/1"));
