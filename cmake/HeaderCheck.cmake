@@ -1,4 +1,4 @@
-# Compiles every header alone, included twice: each must bring what it needs, and only once.
+# Compiles every header alone, included twice: each must bring what it needs, and only once. Then all of them together: no two may say the same thing.
 
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/include include/handoff/*.hpp)
 if(NOT headers)
@@ -21,8 +21,11 @@ foreach(header IN LISTS headers)
     list(APPEND simulated_units ${unit})  # They refuse any other flavour.
   else()
     list(APPEND units ${unit})
+    string(APPEND all_headers "#include <${header}>\n")
   endif()
 endforeach()
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/header_check/all.cpp CONTENT "${all_headers}")
+list(APPEND units ${PROJECT_BINARY_DIR}/header_check/all.cpp)
 
 add_library(header_check OBJECT ${units})
 target_link_libraries(header_check PRIVATE handoff_testing)

@@ -17,6 +17,7 @@
 #include "handoff/detail/actor/handler_task.hpp"
 #include "handoff/detail/actor/message_check.hpp"
 #include "handoff/detail/actor/reply_state.hpp"
+#include "handoff/detail/coro/is_lazy.hpp"
 #include "handoff/lazy.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::detail {
@@ -44,11 +45,6 @@ struct ReplyType<M> {
 };
 template <typename M>
 using ReplyOf = typename ReplyType<M>::Type;
-
-template <typename T>
-inline constexpr bool is_lazy = false;
-template <typename T>
-inline constexpr bool is_lazy<Lazy<T>> = true;
 
 // -- Priorities -----------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@
 
 #include "handoff/channel.hpp"
 #include "handoff/detail/core/atomic.hpp"
+#include "handoff/detail/coro/is_lazy.hpp"
 #include "handoff/event.hpp"
 #include "handoff/lazy.hpp"
 #include "handoff/pool.hpp"
@@ -111,10 +112,6 @@ class Stage {
   atomic<std::uint64_t> dropped_{0};
 };
 
-template <typename T>
-inline constexpr bool is_lazy = false;
-template <typename T>
-inline constexpr bool is_lazy<Lazy<T>> = true;
 template <typename T>
 inline constexpr bool is_optional = false;
 template <typename T>
