@@ -155,8 +155,9 @@ struct PowerCutFile : sqlite3_file {
       content = std::make_shared<PowerCutVfs::Content>();
       // What was there before this disk was asked is safe.
       content->is_name_synced = existed;
-      std::ifstream stream(path, std::ios::binary);
-      content->synced.assign(std::istreambuf_iterator<char>(stream), {});
+      content->synced.resize(existed ? std::filesystem::file_size(path) : 0);
+      std::ifstream(path, std::ios::binary)
+          .read(content->synced.data(), std::ssize(content->synced));
       content->size = std::ssize(content->synced);
     }
     self->content = content;
