@@ -15,7 +15,8 @@ enum class StoreUse { look, hand_in };
 struct Session {
   Session();
 
-  std::string store;  // --store, HANDOFF_STORE, or sqlite:handoff.db.
+  std::string store;            // --store, HANDOFF_STORE, or sqlite:handoff.db.
+  bool is_store_given = false;  // By --store.
   bool is_json = false;
   Output out;   // Data.
   Output talk;  // All else.

@@ -10,7 +10,18 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
 namespace {
 constexpr std::ptrdiff_t most_calls = 512;  // In one transaction: others wait for its end.
+
+void count_commit(Batcher::Totals& totals, std::size_t calls, Duration spent) {
+  using Totals = Batcher::Totals;
+  totals.calls += calls;
+  ++totals.commits;
+  totals.spent += spent;
+  const auto size = std::ranges::lower_bound(Totals::sizes, static_cast<int>(calls));
+  ++totals.by_size[static_cast<std::size_t>(size - Totals::sizes.begin())];
+  const auto time = std::ranges::lower_bound(Totals::times, spent);
+  ++totals.by_time[static_cast<std::size_t>(time - Totals::times.begin())];
 }
+}  // namespace
 
 // Leads in the place of those who must not wait.
 class Batcher::Committer {
@@ -81,12 +92,10 @@ void Batcher::lead(const Call* own) {
     const auto end = waiting_.begin() + std::min(std::ssize(waiting_), most_calls);
     calls.assign(waiting_.begin(), end);
     waiting_.erase(waiting_.begin(), end);
-    totals_.calls += calls.size();
-    ++totals_.commits;
   }
   const TimePoint began = now();
   run_all(calls);
-  pass_on(now() - began);
+  pass_on(calls.size(), now() - began);
   // Whoever is told may be gone at once.
   for (Call* const each : calls) {
     if (each->done) {
@@ -99,11 +108,11 @@ void Batcher::lead(const Call* own) {
 }
 
 // To the first of those who have come meanwhile.
-void Batcher::pass_on(Duration spent) {
+void Batcher::pass_on(std::size_t calls, Duration spent) {
   Call* next = nullptr;
   {
     const auto turn = lock_.hold();
-    totals_.spent += spent;
+    count_commit(totals_, calls, spent);
     if (waiting_.empty()) {
       has_leader_ = false;
       idle_.set();
