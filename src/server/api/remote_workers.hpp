@@ -22,19 +22,20 @@ class RemoteWorkers {
   static constexpr Duration remembered = std::chrono::minutes(2);
 
   // What a claim has to store about its worker: nothing, if that is known.
-  std::optional<tasks::WorkerRow> come(const std::string& name,
-                                       const std::vector<std::string>& queues);
+  std::optional<tasks::WorkerRow> come(tasks::WorkerRow worker);
   // It is stored, in that row; or it could not be.
   void stored(const std::string& name, std::optional<std::int64_t> row);
   // The claim of that worker has ended.
   void go(const std::string& name);
 
+  // It says itself that it has gone. Its row, which is to be removed, if it has one. Another one of that name is seen again with its next claim.
+  std::optional<std::int64_t> leave(const std::string& name);
   // Rows of those who are forgotten now: to be removed from the store.
   std::vector<std::int64_t> forget();
 
  private:
   struct Known {
-    std::vector<std::string> queues;
+    std::string description;  // Of what it takes.
     std::optional<std::int64_t> row{};
     bool is_being_stored = false;
     int claims = 0;  // That wait now.
@@ -42,7 +43,7 @@ class RemoteWorkers {
   };
   Mutex lock_{{.name = "workers elsewhere"}};
   std::map<std::string, Known> known_;
-  std::vector<std::int64_t> replaced_;  // Rows of workers that have changed their queues.
+  std::vector<std::int64_t> replaced_;  // Rows of workers that take something else now.
 };
 
 }  // namespace handoff::server
