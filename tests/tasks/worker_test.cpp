@@ -34,7 +34,7 @@ NewTask plain(std::string kind = "k") { return {.queue = "q", .kind = std::move(
 
 class Workers : public ::testing::Test {
  protected:
-  const ContractStore contract;
+  const ContractStore contract{};
   const Tasks tasks = contract.open();
   // Handlers may still be at them when the test is over: the worker waits for those.
   Event began;

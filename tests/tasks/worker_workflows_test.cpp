@@ -33,7 +33,7 @@ BOOST_DESCRIBE_STRUCT(Join, (), (parts))
 
 class WorkersOfWorkflows : public ::testing::Test {
  protected:
-  const ContractStore contract;
+  const ContractStore contract{};
   const Tasks tasks = contract.open();
   Event may_end;
   Worker worker{tasks, {.queues = {{"default", 4}}, .name = "w"}};

@@ -13,6 +13,7 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks::remote {
 namespace {
 
 constexpr Millis longest_wait = std::chrono::seconds(60);  // For one answer; then it is asked anew.
+constexpr Millis turn_of_many = std::chrono::seconds(1);
 constexpr Millis for_the_way = std::chrono::seconds(15);
 constexpr Millis for_a_release = std::chrono::seconds(3);
 constexpr std::size_t most_lost = 100;
@@ -79,9 +80,16 @@ std::expected<std::vector<Claimed>, Problem> Claims::ask(const wire::Claim& clai
                                   .timeout = claim.wait + for_the_way,
                                   .is_wait = claim.wait > Millis(0),
                                   .limits = {.deadline = {}, .stop = stop}});
-  if (answer) return wire::read_claimed(*answer, options_.has_codec);
-  if (answer.error().may_have_happened) forget(claim.claim_id);
-  return std::unexpected(std::move(answer.error()));
+  if (!answer) {
+    if (answer.error().may_have_happened) forget(claim.claim_id);
+    return std::unexpected(std::move(answer.error()));
+  }
+  try {
+    return wire::read_claimed(*answer, options_.has_codec);
+  } catch (const StoreFailure& failure) {  // Who knows what it has given.
+    forget(claim.claim_id);
+    return std::unexpected(Problem{.error = failure.error});
+  }
 }
 
 // -- The worker's thread --------------------------------------------------------------------------
@@ -145,6 +153,21 @@ void Claims::run(const std::stop_token& stop) {
   static_cast<void>(release_lost({}));  // One more try.
 }
 
+// What is asked for next, and how long is waited for it. If there are more queues than a claim may name, they have their turns.
+Millis Claims::choose_locked() {
+  if (wishes_.size() <= wire::most_queues) {
+    asked_ = wishes_;
+    return longest_wait;
+  }
+  auto next = wishes_.upper_bound(asked_last_);
+  while (asked_.size() < wire::most_queues) {
+    if (next == wishes_.end()) next = wishes_.begin();
+    asked_last_ = next->first;
+    asked_.insert(*next++);
+  }
+  return turn_of_many;
+}
+
 void Claims::wait_at_server(const std::stop_token& stop) {
   wire::Claim claim;
   std::stop_token ends;
@@ -154,22 +177,17 @@ void Claims::wait_at_server(const std::stop_token& stop) {
       if (lost_.empty()) bell_.reset();
       return;
     }
-    asked_ = wishes_;
+    const Millis wait = choose_locked();
     ends_request_ = std::stop_source();
     ends = ends_request_.get_token();
-    claim = claim_of(asked_, longest_wait);
+    claim = claim_of(asked_, wait);
   }
   // end() may have come before there was a request to end.
   const std::stop_callback ended(stop, [this] {
     const auto turn = lock_.hold();
     ends_request_.request_stop();
   });
-  std::expected<std::vector<Claimed>, Problem> taken;
-  try {
-    taken = ask(claim, ends);
-  } catch (const StoreFailure& failure) {
-    taken = std::unexpected(Problem{.error = failure.error});
-  }
+  auto taken = ask(claim, ends);
   if (taken) {
     note_success();
     return take_in(std::move(*taken));

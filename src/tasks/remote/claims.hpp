@@ -50,6 +50,7 @@ class Claims {
   std::expected<std::vector<Claimed>, Problem> ask(const wire::Claim& claim,
                                                    const std::stop_token& stop);
   void wish(const std::string& queue, int most);
+  Millis choose_locked();
   void run(const std::stop_token& stop);
   void wait_at_server(const std::stop_token& stop);
   void take_in(std::vector<Claimed> tasks);
@@ -66,6 +67,7 @@ class Claims {
   Millis lease_for_{};
   std::map<std::string, int> wishes_;
   std::map<std::string, int> asked_;  // In the request that waits now.
+  std::string asked_last_;            // Of many queues.
   std::stop_source ends_request_;     // Of that one.
   std::map<std::string, std::vector<Claimed>> arrived_;
   std::vector<std::string> lost_;  // Requests whose answers nobody has.

@@ -44,6 +44,8 @@ std::string write_bulk(const BulkFilter& filter, std::string_view action, std::s
 
 // -- wire_work.cpp --------------------------------------------------------------------------------
 
+inline constexpr std::size_t most_queues = 100;  // In one claim.
+
 struct Claim {
   std::string claim_id;
   std::map<std::string, int> queues{};  // How many of each.

@@ -9,7 +9,8 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks::remote::wire {
 
 namespace {
 
-constexpr std::size_t most_kinds = 1000;  // That a server wants to know of.
+constexpr int most_at_once = 1000;        // That a server gives,
+constexpr std::size_t most_kinds = 1000;  // and that it wants to know of.
 
 struct ClaimedBody {
   TaskId id;
@@ -105,22 +106,26 @@ std::string failure_of(const Outcome& outcome) {
 
 std::string write_claim(const Claim& claim) {
   std::vector<std::string> queues;
+  std::map<std::string, int> limits;
   int most = 0;
   for (const auto& [queue, count] : claim.queues) {
     queues.push_back(queue);
-    most += count;
+    limits[queue] = std::min(count, most_at_once);
+    most = std::min(most + limits[queue], most_at_once);
   }
   Object body;
-  body.add("claim_id", claim.claim_id).add("queues", queues).add("max", std::min(most, 1000));
-  body.add("limits", claim.queues).if_any("wait", claim.wait);
+  body.add("claim_id", claim.claim_id).add("queues", queues).add("max", most);
+  body.add("limits", limits).if_any("wait", claim.wait);
   body.if_any("lease_for", claim.lease_for);
   if (claim.worker == nullptr) return body.text();
   std::map<std::string, int> takes;
   for (const WorkerLook::Queue& each : claim.worker->queues) takes[each.name] = each.concurrency;
+  body.add("worker", claim.worker->name);
+  if (takes.size() > most_queues) return body.text();
   Object presence;
   presence.add("queues", takes);
   if (claim.worker->kinds.size() <= most_kinds) presence.add("kinds", claim.worker->kinds);
-  body.add("worker", claim.worker->name).raw("presence", presence.text());
+  body.raw("presence", presence.text());
   return body.text();
 }
 
