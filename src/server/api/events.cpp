@@ -147,10 +147,10 @@ Lazy<Response> open_stream(ApiContext& api, Call call) {
   Interest interest{.queue = query.text("queue"), .state = query.state("state")};
   if (!interest.queue.empty()) must(tasks::check_queue(interest.queue));
   const std::string stats = query.text("stats");
-  if (!stats.empty() && stats != "true" && stats != "false") {
-    throw ApiFailure(ApiError::bad_request("stats", "stats must be true or false"));
+  if (!stats.empty() && stats != "queues" && stats != "none") {
+    throw ApiFailure(ApiError::bad_request("stats", "stats must be queues or none"));
   }
-  interest.has_stats = stats != "false";
+  interest.has_stats = stats != "none";
   const auto stream = std::make_shared<Stream>(api, std::move(interest),
                                                place_of(api.events, call.request.last_event_id),
                                                call.request.hurry);

@@ -1,6 +1,6 @@
 // What happens at a server, as it happens: GET /v1/events, opened again whenever it ends.
 //
-//   EventStream stream(server, "/v1/events?stats=false", {.happened = ..., .missed = ...});
+//   EventStream stream(server, "/v1/events?stats=none", {.happened = ..., .missed = ...});
 //   stream.start();                                   // returns when it is open, or the server cannot be reached now
 //
 // Thread safety: any member, any thread. What it calls is called by a thread of its own, one at a time.

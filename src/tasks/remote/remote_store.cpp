@@ -45,14 +45,14 @@ RemoteStore::~RemoteStore() { close(); }
 void RemoteStore::tell(Hooks hooks) {
   hooks_ = std::move(hooks);
   events_ = std::make_unique<EventStream>(
-      server_, "/v1/events?stats=false",
+      server_, "/v1/events?stats=none",
       EventStream::Hooks{.happened = hooks_.happened,
                          .missed = [this](std::optional<std::uint64_t> number) {
                            hooks_.missed(number.value_or(1));
                            hooks_.may_have_happened();
                          }});
   cancellations_ = std::make_unique<EventStream>(
-      server_, "/v1/events?stats=false&state=cancelled",
+      server_, "/v1/events?stats=none&state=cancelled",
       EventStream::Hooks{.happened =
                              [this](const Changes& changes) {
                                std::vector<TaskId> ids;
