@@ -179,10 +179,21 @@ class Reading {
       session_.is_store_given = true;
     };
     app.add_option_function<std::string>("--store", take_store);
+    app.add_option("--token-file", session_.token_file);
+    app.add_option("--ca-file", session_.ca_file);
     app.add_flag("--json", session_.is_json);
     const bool is_lines = command.json == JsonOutput::lines;
     command.options.push_back(
-        {"--store", "STORE", "sqlite:<path>; otherwise HANDOFF_STORE, or sqlite:handoff.db"});
+        {"--store", "STORE",
+         "sqlite:<path>, or a server: http://<host>:<port>; otherwise HANDOFF_STORE, or "
+         "sqlite:handoff.db"});
+    if (is_program) {
+      command.options.push_back({"--token-file", "FILE",
+                                 "The token that the server wants is in its first line; otherwise "
+                                 "HANDOFF_TOKEN_FILE, or HANDOFF_TOKEN"});
+      command.options.push_back(
+          {"--ca-file", "FILE", "Whom to trust over https; otherwise HANDOFF_CA_FILE"});
+    }
     command.options.push_back({"--json", "",
                                is_program ? "What is printed for programs to read"
                                : is_lines ? "One JSON document a line (NDJSON)"
@@ -217,7 +228,11 @@ class Reading {
   // The first argument that names a command of the program.
   const Parts* named(const std::vector<std::string>& arguments) const {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      if (arguments[i] == "--store") ++i;
+      const std::string& each_argument = arguments[i];
+      if (each_argument == "--store" || each_argument == "--token-file" ||
+          each_argument == "--ca-file") {
+        ++i;
+      }
       if (i >= arguments.size() || arguments[i].starts_with('-')) continue;
       for (const auto& each : program_.children) {
         if (each->parts_->app->get_name() == arguments[i]) return each->parts_.get();

@@ -13,6 +13,7 @@ Exit exit_code_of(Code code) {
     case Code::not_found: return Exit::not_found;
     case Code::closed:
     case Code::unavailable: return Exit::unavailable;
+    case Code::forbidden:
     case Code::stopped:
     case Code::conflict:
     case Code::stale_lease:

@@ -22,14 +22,14 @@ constexpr auto about = "handoff: background tasks that survive a crash, for any 
 
 constexpr auto footer =
     R"(A store is a file, sqlite:<path>: commands that look need one that exists, `enqueue`, `batch`, `work`, `schedule put`
-and `workflow start` make it. Data goes to standard output, everything else to standard error.
+and `workflow start` make it. Or it is what a server has (`handoff serve`): --store http://127.0.0.1:8077. Data goes to standard output, everything else to standard error.
 
 Exit status:
   0    it was done; what was waited for is done
   1    the task is dead or cancelled, or what was asked for was refused
   2    something on the command line, or in what it names, is not allowed
   3    there is no such task, schedule or workflow
-  4    the store cannot be opened, read or written now
+  4    the store cannot be opened, read or written now; the server cannot be reached, or wants another token
   75   try again later: the queue is full, or the wait was over first
   128+n  ended by signal n)";
 

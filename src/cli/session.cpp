@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <system_error>
 
@@ -44,17 +45,45 @@ void check_file(const std::string& path) {
 
 }  // namespace
 
-std::string usual_store() {
-  const char* const chosen = std::getenv("HANDOFF_STORE");
-  return chosen != nullptr && *chosen != '\0' ? chosen : "sqlite:handoff.db";
+namespace {
+
+std::string variable(const char* name, std::string otherwise = {}) {
+  const char* const value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : std::move(otherwise);
 }
 
-Session::Session() : store(usual_store()), out(STDOUT_FILENO), talk(STDERR_FILENO) {}
+// The first line of the file: so a token is in no command line, which everybody on the machine can read.
+std::string token_in(const std::string& path) {
+  std::ifstream file(path);
+  std::string token;
+  if (!std::getline(file, token)) {
+    throw Failure(Exit::usage, fmt::format("--token-file: {} cannot be read, or is empty",
+                                           tasks::quoted(path, 200)));
+  }
+  while (!token.empty() && (token.back() == '\r' || token.back() == ' ')) token.pop_back();
+  return token;
+}
+
+}  // namespace
+
+std::string usual_store() { return variable("HANDOFF_STORE", "sqlite:handoff.db"); }
+
+Session::Session()
+    : store(usual_store()),
+      token_file(variable("HANDOFF_TOKEN_FILE")),
+      ca_file(variable("HANDOFF_CA_FILE")),
+      out(STDOUT_FILENO),
+      talk(STDERR_FILENO) {}
 
 tasks::Tasks Session::open(StoreUse use) const {
   check_scheme(store);
   if (use == StoreUse::look) check_file(file_of(store));
-  auto tasks = tasks::open(store);
+  tasks::OpenOptions options;
+  if (is_server(store)) {
+    if (!token_file.empty()) options.token = token_in(token_file);
+    options.ca_file = ca_file;
+  }
+  auto tasks = tasks::open(store, options);
   if (tasks) return *std::move(tasks);
   const Exit code = exit_code_of(tasks.error().code);
   throw Failure(code == Exit::usage ? code : Exit::unavailable,
@@ -69,6 +98,18 @@ void Session::say_line(const std::string& message) {
 
 std::string file_of(std::string_view store) {
   return store.starts_with(sqlite_scheme) ? std::string(store.substr(sqlite_scheme.size())) : "";
+}
+
+bool is_server(std::string_view store) {
+  return store.starts_with("http://") || store.starts_with("https://");
+}
+
+void must_be_here(std::string_view store, std::string_view what) {
+  if (!is_server(store)) return;
+  throw Failure(Exit::usage,
+                fmt::format("{} where the store is, not by a server: on its machine, with --store "
+                            "sqlite:<path>; got {}",
+                            what, shown(store)));
 }
 
 Failure no_such_task(const tasks::TaskId& id) {

@@ -17,6 +17,8 @@ struct Session {
 
   std::string store;            // --store, HANDOFF_STORE, or sqlite:handoff.db.
   bool is_store_given = false;  // By --store.
+  std::string token_file;  // --token-file, or HANDOFF_TOKEN_FILE: for a server that wants a token.
+  std::string ca_file;     // --ca-file, or HANDOFF_CA_FILE.
   bool is_json = false;
   Output out;   // Data.
   Output talk;  // All else.
@@ -39,6 +41,10 @@ std::string usual_store();
 
 // The path of a "sqlite:" store; empty if it is another.
 std::string file_of(std::string_view store);
+// Whether a server has it.
+bool is_server(std::string_view store);
+// Throws Failure if it is: for what is done where the store is.
+void must_be_here(std::string_view store, std::string_view what);
 
 // `handoff ls` tells which there are.
 Failure no_such_task(const tasks::TaskId& id);

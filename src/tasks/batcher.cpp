@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "handoff/pool.hpp"
 #include "handoff/thread.hpp"
 #include "handoff/waits.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
 namespace {
-constexpr std::ptrdiff_t most_calls = 512;  // In one transaction: others wait for its end.
+constexpr std::ptrdiff_t most_calls = 512;    // In one transaction: others wait for its end.
+constexpr std::size_t callers_at_once = 8;    // Of a store elsewhere, for those who must not wait.
+constexpr std::size_t most_waiting = 10'000;  // For one of them.
 
 void count_commit(Batcher::Totals& totals, std::size_t calls, Duration spent) {
   using Totals = Batcher::Totals;
@@ -43,6 +46,21 @@ class Batcher::Committer {
   Thread thread_;
 };
 
+// Wait for a store elsewhere, in the place of those who must not.
+class Batcher::Callers {
+ public:
+  // False if too many wait already.
+  bool call(std::function<void()> what) { return pool_.post(std::move(what)).has_value(); }
+  // Each of them ends, since patience with a server does.
+  void finish() { static_cast<void>(pool_.shutdown(finish_within(std::chrono::hours(1)))); }
+
+ private:
+  WorkerPool pool_{{.workers = callers_at_once,
+                    .capacity = most_waiting,
+                    .when_full = WhenFull::reject,
+                    .name = "calls of a server"}};
+};
+
 Batcher::Batcher(Store& store, Hooks hooks) : store_(store), hooks_(std::move(hooks)) {}
 
 Batcher::~Batcher() = default;
@@ -53,9 +71,43 @@ void Batcher::finish() {
     return committer_ != nullptr;
   }();
   if (has_later) static_cast<void>(idle_.wait());
+  if (callers_) callers_->finish();
+}
+
+void Batcher::run_alone(const Work& work) {
+  const TimePoint began = now();
+  static_cast<void>(store_.transact(work));
+  const auto turn = lock_.hold();
+  ++totals_.calls;
+  ++totals_.commits;
+  totals_.spent += now() - began;
+}
+
+void Batcher::run_alone_later(Work work, Done done) {
+  const auto shared = std::make_shared<const Done>(std::move(done));
+  const auto call = [this, work = std::move(work), shared] {
+    std::exception_ptr error;
+    try {
+      run_alone(work);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    (*shared)(error);
+  };
+  const bool is_taken = [&] {
+    const auto turn = lock_.hold();
+    if (!callers_) callers_ = std::make_unique<Callers>();
+    return callers_->call(call);
+  }();
+  if (is_taken) return;
+  (*shared)(std::make_exception_ptr(
+      StoreFailure({.code = TaskError::Code::unavailable,
+                    .message = "too many calls wait for the server already; try again later",
+                    .field = {}})));
 }
 
 void Batcher::run(Work work) {
+  if (store_.elsewhere() != nullptr) return run_alone(work);
   Call call(std::move(work));
   bool is_first = false;
   {
@@ -72,6 +124,7 @@ void Batcher::run(Work work) {
 }
 
 void Batcher::run_later(Work work, Done done) {
+  if (store_.elsewhere() != nullptr) return run_alone_later(std::move(work), std::move(done));
   auto* const call = new Call(std::move(work), std::move(done));
   const auto turn = lock_.hold();
   if (!committer_) committer_ = std::make_unique<Committer>(*this);

@@ -3,6 +3,8 @@
 // Who finds nobody at it is the leader: it runs its own call and those that came meanwhile in one transaction, and tells them once that is committed. Then the first of
 // those that came during the commit leads. So a lone caller pays no switch of threads, and among many a commit is shared by all who came while the last one was written.
 //
+// A store that is elsewhere gathers the calls itself: each goes there by its own connection.
+//
 // Those who must not wait here (coroutines, event loops) leave their call and are called back. If one of them would lead, a thread of ours does: it is started with the first such call.
 #pragma once
 
@@ -77,6 +79,9 @@ class Batcher {
     bool leads = false;  // Told to lead, rather than that it is done.
   };
   class Committer;
+  class Callers;
+  void run_alone(const Work& work);
+  void run_alone_later(Work work, Done done);
   bool enter_locked(Call& call);
   void lead(const Call* own);
   void pass_on(std::size_t calls, Duration spent);
@@ -91,6 +96,7 @@ class Batcher {
   Event idle_;  // Set while nobody leads.
   Totals totals_;
   std::unique_ptr<Committer> committer_;  // Last: its thread uses all of the above.
+  std::unique_ptr<Callers> callers_;      // And theirs.
 };
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

@@ -46,6 +46,16 @@ std::expected<T, TaskError> look(TasksCore& core, Work work) {
   }
 }
 
+// What `work` returns, or throws.
+template <typename T, typename Work>
+std::expected<T, TaskError> or_error(Work work) {
+  try {
+    return work();
+  } catch (...) {
+    return std::unexpected(to_error(std::current_exception()));
+  }
+}
+
 inline TaskError no_such(std::string_view what, const TaskId& id) {
   return {.code = TaskError::Code::not_found,
           .message = fmt::format("there is no {} {}", what, id.to_string()),

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tasks/notice_core.hpp"
+#include "tasks/remote/remote_store.hpp"
 #include "tasks/stores/sqlite/sqlite_store.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
@@ -16,6 +17,7 @@ TasksCore::TasksCore(std::unique_ptr<Store> store, const std::string& file, cons
       store_(std::move(store)),
       batcher_(*store_, {.committed = [this](const Changes& changes) { committed(changes); },
                          .afterwards = [this] { call_notices(); }}) {
+  if (elsewhere() != nullptr) return;  // Time is kept there.
   keeper_ = std::make_unique<Keeper>(
       batcher_,
       Keeper::Options{.store = file,
@@ -28,6 +30,7 @@ TasksCore::TasksCore(std::unique_ptr<Store> store, const std::string& file, cons
 }
 
 TasksCore::~TasksCore() {
+  store_->close();
   batcher_.finish();
   clock_.unsubscribe(this);
 }
@@ -49,7 +52,7 @@ void TasksCore::committed(const Changes& changes) {
     if (observer_) observer_(changes);
   }
   listeners_.tell(changes);
-  if (changes.due_in) keeper_->due_in(*changes.due_in);
+  if (changes.due_in && keeper_) keeper_->due_in(*changes.due_in);
 }
 
 Tasks TasksAccess::open(sqlite::SqliteOptions options, std::shared_ptr<const PayloadCodec> codec) {
@@ -57,6 +60,30 @@ Tasks TasksAccess::open(sqlite::SqliteOptions options, std::shared_ptr<const Pay
   const std::string file = options.path;
   auto store = std::make_unique<sqlite::SqliteStore>(std::move(options));
   return Tasks(std::make_shared<TasksCore>(std::move(store), file, clock, std::move(codec)));
+}
+
+Tasks TasksAccess::open(remote::RemoteOptions options, std::shared_ptr<const PayloadCodec> codec) {
+  const TaskClock& clock = *options.clock;
+  auto store = std::make_unique<remote::RemoteStore>(std::move(options));
+  remote::RemoteStore& server = *store;
+  auto core = std::make_shared<TasksCore>(std::move(store), "", clock, std::move(codec));
+  TasksCore& hears = *core;
+  server.tell({.happened = [&hears](const Changes& changes) { hears.heard(changes); },
+               .may_have_happened = [&hears] { hears.changed_by_others(); },
+               .missed = [&hears](std::uint64_t events) { hears.listeners().tell_missed(events); },
+               .cancelled =
+                   [&hears](std::span<const TaskId> ids) { hears.listeners().tell_cancelled(ids); },
+               .has_claimed = [&hears] { hears.listeners().tell_all(); }});
+  return Tasks(std::move(core));
+}
+
+void TasksCore::heard(const Changes& changes) {
+  committed(changes);
+  call_notices();
+}
+
+void TasksCore::work_now() {
+  if (keeper_) keeper_->work_now();
 }
 
 // Handlers are to hear of it soon, not with their next heartbeat.
@@ -132,7 +159,7 @@ void TasksCore::call_notices() {
 TaskError to_error(std::exception_ptr thrown) {
   try {
     std::rethrow_exception(std::move(thrown));
-  } catch (const sqlite::Failure& failure) {
+  } catch (const StoreFailure& failure) {
     return failure.error;
   } catch (const std::exception& error) {
     return {.code = TaskError::Code::internal, .message = error.what(), .field = {}};

@@ -19,6 +19,9 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 namespace sqlite {
 struct SqliteOptions;
 }
+namespace remote {
+struct RemoteOptions;
+}
 
 class TasksCore {
  public:
@@ -29,7 +32,13 @@ class TasksCore {
   Batcher& batcher() { return batcher_; }
   Store& store() { return *store_; }
   Listeners& listeners() { return listeners_; }
-  Keeper& keeper() { return *keeper_; }
+  Keeper& keeper() { return *keeper_; }  // There is none if the store is elsewhere.
+  Elsewhere* elsewhere() { return store_->elsewhere(); }
+  // All that is due by now, if time is kept here.
+  void work_now();
+  // What has happened elsewhere: this, or who knows what.
+  void heard(const Changes& changes);
+  void changed_by_others();
   const TaskClock& clock() const { return clock_; }
   const Encoding& encoding() const { return encoding_; }
 
@@ -46,7 +55,6 @@ class TasksCore {
 
  private:
   void committed(const Changes& changes);
-  void changed_by_others();
   void look_for_cancelled();
 
   const TaskClock& clock_;
@@ -65,6 +73,8 @@ class TasksCore {
 struct TasksAccess {
   // With options that users have no use for. Throws sqlite::Failure.
   static Tasks open(sqlite::SqliteOptions options, std::shared_ptr<const PayloadCodec> codec = {});
+  // One that a server has.
+  static Tasks open(remote::RemoteOptions options, std::shared_ptr<const PayloadCodec> codec);
   static TasksCore& core(const Tasks& tasks) { return *tasks.core_; }
   static std::shared_ptr<TasksCore> shared_core(const Tasks& tasks) { return tasks.core_; }
 };

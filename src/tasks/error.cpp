@@ -16,6 +16,7 @@ std::string_view to_string(TaskError::Code code) {
     case cancelled: return "cancelled";
     case too_large: return "too_large";
     case unavailable: return "unavailable";
+    case forbidden: return "forbidden";
     case internal: return "internal";
   }
   return "internal";

@@ -13,8 +13,12 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 std::vector<StepResult> WorkerCore::inputs_of(const Context::Run& run) const {
   if (!run.task.has_inputs) return {};
   std::vector<StepResult> inputs;
-  core_.store().read(
-      [&](Transaction& transaction) { inputs = transaction.inputs_of(run.task.id); });
+  if (run.task.inputs) {
+    inputs = *run.task.inputs;
+  } else {
+    core_.store().read(
+        [&](Transaction& transaction) { inputs = transaction.inputs_of(run.task.id); });
+  }
   for (StepResult& each : inputs) {
     auto json = core_.encoding().decode(each.result);
     if (!json) {

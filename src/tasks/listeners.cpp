@@ -143,6 +143,13 @@ void Listeners::tell_watches_locked(const Changes& changes) {
   });
 }
 
+void Listeners::tell_missed(std::uint64_t events) {
+  const auto turn = lock_.hold();
+  for (const auto& each : watches_) {
+    if (const auto watch = each.lock()) watch->miss(events);
+  }
+}
+
 std::vector<TaskId> Listeners::waited_for() {
   const auto turn = lock_.hold();
   std::vector<TaskId> all;

@@ -61,6 +61,8 @@ class Listeners {
   void add_watch(std::weak_ptr<WatchCore> watch);
 
   void tell(const Changes& changes);
+  // So many events never came here: those who watch are told.
+  void tell_missed(std::uint64_t events);
   // Another process has changed something, and nobody knows what: workers and those who wait for room look for themselves,
   void tell_all();
   // the others are told if that was theirs.

@@ -1,7 +1,7 @@
 // What keeps tasks. Small, synchronous, for many tasks at a time; calls of many threads are gathered above it (batcher.hpp).
 //
 // A transaction is all or nothing. Those who write come one after the other. What it is given was checked already (limits.hpp), and what it returns says what became of
-// each; what it throws (Failure) means that nothing has happened, of the whole transaction.
+// each; what it throws (StoreFailure) means that nothing has happened, of the whole transaction.
 #pragma once
 
 #include <chrono>
@@ -26,6 +26,7 @@
 #include "handoff/tasks/task.hpp"
 #include "handoff/tasks/workflow.hpp"
 #include "tasks/lifecycle.hpp"
+#include "tasks/store_failure.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
@@ -46,6 +47,14 @@ struct ClaimRequest {
   std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
   bool is_for_others =
       false;  // Whoever does the work may outlive this process: only the lease says when it is lost.
+  std::int64_t worker_row = 0;  // Of add_worker(); 0: it has none.
+};
+
+// What a task before another one has returned.
+struct StepResult {
+  std::string step;  // Its name; its id, if it is no step.
+  TaskId task;
+  std::string result;  // JSON.
 };
 
 struct Claimed {
@@ -63,6 +72,7 @@ struct Claimed {
   std::string group;
   std::string trace;
   bool has_inputs = false;  // Those before it in its workflow have results: see inputs_of().
+  std::optional<std::vector<StepResult>> inputs{};  // If they came with it.
 };
 
 struct ClaimResult {
@@ -142,13 +152,6 @@ struct NewWorkflow {
 struct WorkflowPage {
   std::vector<WorkflowLook> workflows;  // Newest first, without their steps.
   std::optional<std::int64_t> next;
-};
-
-// What a task before another one has returned.
-struct StepResult {
-  std::string step;  // Its name; its id, if it is no step.
-  TaskId task;
-  std::string result;  // JSON.
 };
 
 // As many of them as were wanted.
@@ -295,9 +298,14 @@ class Transaction {
   virtual std::optional<Millis> next_due() = 0;
 };
 
+class Elsewhere;
+
 class Store {
  public:
   virtual ~Store() = default;
+
+  // Null, unless it is on another machine. Then a transaction is a way to ask for one thing after the other: all or nothing is each of them.
+  virtual Elsewhere* elsewhere() { return nullptr; }
 
   // Commits when `work` returns. If it throws, nothing has happened.
   virtual Changes transact(const std::function<void(Transaction&)>& work) = 0;
@@ -307,6 +315,8 @@ class Store {
   virtual Changes reclaim_from_the_dead() = 0;
   // Whether anybody else has committed something since this was last asked: another process, or a connection of the user's.
   virtual bool is_changed_by_others() = 0;
+  // Its own threads, if it has any, call nobody afterwards.
+  virtual void close() {}
 };
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

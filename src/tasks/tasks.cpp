@@ -2,14 +2,84 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "handoff/tasks/limits.hpp"
+#include "net/url.hpp"
 #include "tasks/call.hpp"
 #include "tasks/core.hpp"
+#include "tasks/remote/remote_store.hpp"
 #include "tasks/stores/sqlite/sqlite_store.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
+namespace {
+
+std::optional<TaskError> check_codec(const OpenOptions& options) {
+  if (!options.codec) return std::nullopt;
+  const auto good = check_queue(options.codec->name(), "codec");
+  if (good) return std::nullopt;
+  return bad_request(good.error().field, good.error().message).error();
+}
+
+// Without a path, and without what a browser would add.
+std::expected<std::string, TaskError> server_url(std::string_view where) {
+  std::string url(where);
+  while (url.ends_with('/')) url.pop_back();
+  const auto host = url.find("://") + 3;
+  if (url.find_first_of("/?#", std::min(host, url.size())) != std::string::npos) {
+    return bad_request("where",
+                       fmt::format("a server is \"http://<host>:<port>\", got \"{}\"", where));
+  }
+  if (const auto good = net::parse_url(url); !good) {
+    return bad_request("where", fmt::format("\"{}\" {}", where, good.error()));
+  }
+  return url;
+}
+
+std::string token_of(const OpenOptions& options) {
+  if (!options.token.empty()) return options.token;
+  const char* const given = std::getenv("HANDOFF_TOKEN");
+  return given == nullptr ? "" : given;
+}
+
+// It stands in a header: nothing may end that.
+bool is_token(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+std::expected<Tasks, TaskError> open_server(std::string_view where, const OpenOptions& options) {
+  if (auto error = check_codec(options)) return std::unexpected(std::move(*error));
+  auto url = server_url(where);
+  if (!url) return std::unexpected(std::move(url.error()));
+  if (options.fast)
+    return bad_request("fast", "fast is the server's to say: `handoff serve --fast`");
+  const std::string token = token_of(options);
+  if (!is_token(token)) {
+    return bad_request("token", "token must be as `handoff token create` has shown it");
+  }
+  if (options.patience < Millis(0)) return bad_request("patience", "patience must not be negative");
+  remote::RemoteOptions chosen{
+      .server = {.url = *std::move(url),
+                 .token = token,
+                 .ca_file = options.ca_file,
+                 .patience = options.patience},
+      .clock = options.clock == nullptr ? &TaskClock::real() : options.clock,
+      .has_codec = options.codec != nullptr};
+  try {
+    return TasksAccess::open(std::move(chosen), options.codec);
+  } catch (...) {
+    return std::unexpected(to_error(std::current_exception()));
+  }
+}
+
+}  // namespace
+
 std::expected<Tasks, TaskError> open(std::string_view where, const OpenOptions& options) {
+  if (where.starts_with("http://") || where.starts_with("https://")) {
+    return open_server(where, options);
+  }
   constexpr std::string_view sqlite_prefix = "sqlite:";
   sqlite::SqliteOptions chosen{
       .path = {},
@@ -18,14 +88,11 @@ std::expected<Tasks, TaskError> open(std::string_view where, const OpenOptions& 
   if (where.starts_with(sqlite_prefix) && where.size() > sqlite_prefix.size()) {
     chosen.path = where.substr(sqlite_prefix.size());
   } else if (where != "memory:") {
-    return bad_request(
-        "where", fmt::format("a store is \"sqlite:<path>\" or \"memory:\", got \"{}\"", where));
+    return bad_request("where", fmt::format("a store is \"sqlite:<path>\", \"memory:\" or "
+                                            "\"http://<host>:<port>\", got \"{}\"",
+                                            where));
   }
-  if (options.codec) {
-    if (const auto good = check_queue(options.codec->name(), "codec"); !good) {
-      return bad_request(good.error().field, good.error().message);
-    }
-  }
+  if (auto error = check_codec(options)) return std::unexpected(std::move(*error));
   try {
     return TasksAccess::open(std::move(chosen), options.codec);
   } catch (...) {
@@ -38,6 +105,11 @@ std::expected<Tasks, TaskError> open(std::string_view where, const OpenOptions& 
 std::expected<Enqueued, TaskError> Tasks::enqueue_in(sqlite3* connection,
                                                      const NewTask& task) const {
   if (auto error = check_task(task, "")) return std::unexpected(std::move(*error));
+  if (core_->elsewhere() != nullptr) {
+    return bad_request("connection",
+                       "enqueue_in() is for a store in a file: a server has no part in your "
+                       "transaction. Choose an id before you commit, and enqueue it afterwards");
+  }
   if (connection == nullptr || sqlite3_get_autocommit(connection) != 0) {
     return bad_request("connection",
                        "enqueue_in() needs a connection with a transaction that was begun");

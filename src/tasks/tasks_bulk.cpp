@@ -9,6 +9,7 @@
 
 #include "handoff/tasks/limits.hpp"
 #include "tasks/call.hpp"
+#include "tasks/elsewhere.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
@@ -69,6 +70,9 @@ std::expected<std::int64_t, TaskError> Tasks::retry_all(const BulkFilter& filter
     return bad_request("state",
                        "state must be done, dead or cancelled: the others are not finished");
   }
+  if (auto* const there = core_->elsewhere()) {
+    return or_error<std::int64_t>([&] { return there->retry_all(filter); });
+  }
   return for_all(*core_, filter, stop, [](Transaction& transaction, const TaskId& id) {
     return transaction.replay(id).has_value();
   });
@@ -81,12 +85,18 @@ std::expected<std::int64_t, TaskError> Tasks::cancel_all(const BulkFilter& filte
     return bad_request(
         "state", "state must be scheduled, waiting, ready or running: the others are finished");
   }
+  if (auto* const there = core_->elsewhere()) {
+    return or_error<std::int64_t>([&] { return there->cancel_all(filter, reason); });
+  }
   return for_all(*core_, filter, stop, [&](Transaction& transaction, const TaskId& id) {
     return transaction.cancel(id, reason).has_value();
   });
 }
 
 std::expected<std::int64_t, TaskError> Tasks::count(const BulkFilter& filter) const {
+  if (auto* const there = core_->elsewhere()) {
+    return or_error<std::int64_t>([&] { return there->count(filter); });
+  }
   const TaskFilter meant = filter_of(filter);
   std::int64_t after = 0;
   std::int64_t count = 0;

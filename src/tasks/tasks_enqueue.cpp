@@ -46,9 +46,10 @@ struct Attempt {
   bool is_drop = false;
 };
 
-// Those for whom there is no room may wait, if the queue that is full says so.
-Attempt insert(Transaction& transaction, std::span<const NewTask> tasks) {
+// Those for whom there is no room may wait, if the queue that is full says so. A store elsewhere has seen to that.
+Attempt insert(TasksCore& core, Transaction& transaction, std::span<const NewTask> tasks) {
   Attempt attempt{.inserted = transaction.insert(tasks)};
+  if (core.elsewhere() != nullptr) return attempt;
   if (!attempt.inserted && attempt.inserted.error().code == TaskError::Code::full) {
     attempt.full_queue = tasks[transaction.without_room()].queue;
     const auto settings = transaction.look(attempt.full_queue).settings;
@@ -104,7 +105,7 @@ All Tasks::enqueue(std::span<const NewTask> given) const {
   std::optional<RoomWait> wait;
   for (;;) {
     auto attempt = transact<Attempt>(*core_, [&](Transaction& transaction) {
-      return std::expected<Attempt, TaskError>(insert(transaction, tasks));
+      return std::expected<Attempt, TaskError>(insert(*core_, transaction, tasks));
     });
     if (!attempt) return std::unexpected(std::move(attempt.error()));
     if (attempt->is_drop) core_->note_drop(attempt->full_queue, tasks.size());
@@ -127,8 +128,8 @@ Lazy<All> Tasks::async_enqueue(std::vector<NewTask> tasks) const {
     const auto shared = std::make_shared<const std::vector<NewTask>>(std::move(all));
     std::optional<RoomWait> wait;
     for (;;) {
-      const auto insert_all = [shared](Transaction& transaction) {
-        return std::expected<Attempt, TaskError>(insert(transaction, *shared));
+      const auto insert_all = [shared, &to = *core](Transaction& transaction) {
+        return std::expected<Attempt, TaskError>(insert(to, transaction, *shared));
       };
       auto lazy = async_transact<Attempt>(core, insert_all);  // g++ 12: nothing nameless here.
       auto attempt = co_await std::move(lazy);

@@ -16,6 +16,10 @@ class WatchCore {
 
   // By those who have committed, one at a time. Never waits.
   void tell(const Changes& changes);
+  void miss(std::uint64_t events) {
+    last_told_ += events;
+    missed_ += events;
+  }
   void close() { events_.close(); }
 
   Watch::Result take(const Wait& wait) { return counted(events_.take(wait)); }

@@ -11,6 +11,7 @@
 #include "handoff/clock.hpp"
 #include "handoff/log.hpp"
 #include "handoff/tasks/limits.hpp"
+#include "tasks/elsewhere.hpp"
 #include "tasks/worker_core.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
@@ -230,7 +231,16 @@ std::optional<std::int64_t> WorkerCore::register_worker() {
     core_.batcher().run([&](Transaction& transaction) { id = transaction.add_worker(row); });
   } catch (const std::exception&) {  // It works all the same, once the store does.
   }
+  row_ = id.value_or(0);
+  if (auto* const there = core_.elsewhere(); there != nullptr && is_until_idle_) {
+    there->wait_for_nothing(row_);
+  }
   return id;
+}
+
+// A server may have more for it.
+void WorkerCore::end_claims() {
+  if (auto* const there = core_.elsewhere()) there->end_claims(row_);
 }
 
 void WorkerCore::unregister_worker(std::optional<std::int64_t> row) {
@@ -251,6 +261,7 @@ WorkerReport WorkerCore::run(const std::stop_token& stop, Millis grace, bool unt
   } const running{is_running_};
   report_ = {};
   is_rung_ = true;
+  is_until_idle_ = until_idle;
   // Is seen, and is told of what happens, as long as it runs.
   struct Listening {
     explicit Listening(WorkerCore& who) : worker(who), row(worker.register_worker()) {
@@ -276,6 +287,7 @@ WorkerReport WorkerCore::run(const std::stop_token& stop, Millis grace, bool unt
     if (stop.stop_requested() && !gives_up_at) {
       gives_up_at = within(grace).when();
       interrupt_all();
+      end_claims();
     }
     const Millis at = clock();
     stop_late_and_cancelled(at);
@@ -307,7 +319,7 @@ WorkerReport WorkerCore::run(const std::stop_token& stop, Millis grace, bool unt
     if (runs_.empty() && gives_up_at) break;
     const bool may_get_room = pool_is_full_until_ && after_refusal_ < std::chrono::seconds(1);
     if (runs_.empty() && until_idle && !may_get_room) {
-      core_.keeper().work_now();  // What is due by now, the keeper may not have seen yet.
+      core_.work_now();  // What is due by now, the keeper may not have seen yet.
       if (is_rung_ && !pool_is_full_until_) continue;
       break;
     }

@@ -131,6 +131,7 @@ class WorkerCore final : public HungryOne {
   void give_up_late(Round& round, Millis now);
   std::optional<std::int64_t> register_worker();
   void unregister_worker(std::optional<std::int64_t> row);
+  void end_claims();
 
   // -- worker_attempt.cpp ------------------------------------------------------------------------
   void start(Claimed task, Deadline patience);
@@ -156,6 +157,8 @@ class WorkerCore final : public HungryOne {
   std::optional<Handler> any_handler_;  // Of all other kinds.
   std::vector<Queue> queues_;
   WorkerReport report_;
+  bool is_until_idle_ = false;
+  std::int64_t row_ = 0;                         // Under which the store knows it; 0: not yet.
   std::optional<TimePoint> pool_is_full_until_;  // No claims before.
   Millis after_refusal_{};                       // How long that was, the last time.
 

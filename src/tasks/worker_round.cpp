@@ -72,8 +72,11 @@ void WorkerCore::add_claims(Round& round, Millis now) {
     int free = each.concurrency - each.running + static_cast<int>(freed);
     if (options_.runs_inline) free = std::min(free, 1);
     if (!each.may_have_more || free <= 0) continue;
-    round.claims.push_back(
-        {.queue = each.name, .most = free, .lease_for = options_.lease_for, .worker = name_});
+    round.claims.push_back({.queue = each.name,
+                            .most = free,
+                            .lease_for = options_.lease_for,
+                            .worker = name_,
+                            .worker_row = row_});
     round.queues.push_back(&each);
   }
 }
@@ -158,6 +161,8 @@ void WorkerCore::take_in(Round& round) {
       case Outcome::Kind::cancelled: ++report_.cancelled; break;
     }
   }
+  // What is ready because of these, a server tells only those who wait.
+  if (is_until_idle_ && core_.elsewhere() != nullptr && !round.recorded.empty()) is_rung_ = true;
   for (std::size_t i = 0; i < round.renewed.size(); ++i) {
     if (round.renewed[i] != Recorded::yes) round.extended[i]->stop.request_stop();
   }

@@ -83,7 +83,8 @@ TEST_F(DurableTasks, SayWhatIsWrongWithARequest) {
 
 TEST_F(DurableTasks, SayWhichStoresThereAre) {
   EXPECT_EQ(tasks::open("mysql:x").error().message,
-            "a store is \"sqlite:<path>\" or \"memory:\", got \"mysql:x\"");
+            "a store is \"sqlite:<path>\", \"memory:\" or \"http://<host>:<port>\", got "
+            "\"mysql:x\"");
   EXPECT_EQ(tasks::open("sqlite:").error().code, TaskError::Code::bad_request);
   EXPECT_TRUE(tasks::open("memory:"));
 }

@@ -11,6 +11,7 @@
 
 #include "handoff/event.hpp"
 #include "handoff/testing/eventually.hpp"
+#include "tasks/contract_store.hpp"
 #include "tasks/running_worker.hpp"
 #include "tasks/stores.hpp"
 
@@ -33,7 +34,8 @@ NewTask plain(std::string kind = "k") { return {.queue = "q", .kind = std::move(
 
 class Workers : public ::testing::Test {
  protected:
-  const Tasks tasks = tasks::open("memory:").value();
+  const ContractStore contract{};
+  const Tasks tasks = contract.open();
   // Handlers may still be at them when the test is over: the worker waits for those.
   Event began;
   Event may_end;

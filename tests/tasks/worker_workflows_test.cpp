@@ -9,6 +9,7 @@
 #include "handoff/sync_wait.hpp"
 #include "handoff/tasks/worker.hpp"
 #include "handoff/testing/eventually.hpp"
+#include "tasks/contract_store.hpp"
 #include "tasks/stores.hpp"
 
 namespace handoff::tests {
@@ -32,7 +33,8 @@ BOOST_DESCRIBE_STRUCT(Join, (), (parts))
 
 class WorkersOfWorkflows : public ::testing::Test {
  protected:
-  const Tasks tasks = tasks::open("memory:").value();
+  const ContractStore contract{};
+  const Tasks tasks = contract.open();
   Event may_end;
   Worker worker{tasks, {.queues = {{"default", 4}}, .name = "w"}};
 };

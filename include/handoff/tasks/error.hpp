@@ -22,6 +22,7 @@ struct TaskError {
     cancelled,    // The task was cancelled while it ran.
     too_large,
     unavailable,  // The store cannot be written or read now: the disk is full, the file is locked, ...
+    forbidden,  // The server wants a token, or one that may do more.
     internal,
   };
 

@@ -58,6 +58,13 @@ struct OpenOptions {
       false;  // Commits are not synced: if the machine's power fails, its last moments may be lost. A crash of the process loses nothing.
   std::shared_ptr<const PayloadCodec> codec = {};  // How payloads are stored: see codec.hpp.
   const TaskClock* clock = nullptr;                // For tests: see testing.hpp.
+
+  // Of a server:
+  std::string
+      token{};  // What `handoff token create` has shown; empty: HANDOFF_TOKEN, if it is set.
+  std::string ca_file{};  // Whom to trust over https: a PEM file. Empty: as the system does.
+  // How long calls are tried again while it cannot be reached; then they are `unavailable`.
+  std::chrono::milliseconds patience = std::chrono::seconds(10);
 };
 
 struct ListOptions {
@@ -218,6 +225,9 @@ class Tasks {
 };
 
 // "sqlite:<path>", made if it is not there; "memory:" is gone with the last handle. What processes that have died were at is taken back at once.
+//
+// "http://<host>:<port>" or "https://...": what a server has (`handoff serve`), with the same interface. Refused with `unavailable` if it cannot be reached now, and with `forbidden` if
+// it wants another token. Later it may go and come back: calls are tried again, and nothing is stored twice, since tasks get their ids here. Workers go on by themselves. See docs/guide/server.md.
 std::expected<Tasks, TaskError> open(std::string_view where, const OpenOptions& options = {});
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

@@ -14,6 +14,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::size_t most_bytes = std::size_t{4} << 20;  // A server takes 8 MiB at a time.
+
 struct Options {
   std::string file = "-";
   int chunk = 1000;
@@ -60,7 +62,9 @@ class Batch {
       if (line->find_first_not_of(" \t\r") == std::string::npos) continue;
       chunk_.push_back(read(*line));
       lines_.push_back(input_.lines_read());
-      if (chunk_.size() == static_cast<std::size_t>(options_.chunk)) store();
+      bytes_ += line->size();
+      if (chunk_.size() == static_cast<std::size_t>(options_.chunk) || bytes_ >= most_bytes)
+        store();
     }
     store();
     return total_;
@@ -80,6 +84,7 @@ class Batch {
     total_.stored += std::ssize(*stored);
     total_.duplicates += std::ranges::count(*stored, true, &tasks::Enqueued::is_duplicate);
     chunk_.clear();
+    bytes_ = 0;
     lines_.clear();
     progress_.draw(total_.stored, input_.part_read());
   }
@@ -119,6 +124,7 @@ class Batch {
   Progress progress_;
   BatchJson total_;
   std::vector<tasks::NewTask> chunk_;
+  std::size_t bytes_ = 0;           // Of their lines.
   std::vector<std::size_t> lines_;  // Where each of them stands.
 };
 

@@ -126,7 +126,9 @@ void check_disk(Report& report, const std::string& folder) {
 std::optional<tasks::Tasks> check_opens(Report& report, const Session& session) {
   try {
     auto tasks = session.open();
-    report.add("store", Verdict::ok, "opens; its schema is of this version");
+    report.add("store", Verdict::ok,
+               is_server(session.store) ? "the server answers, and lets us in"
+                                        : "opens; its schema is of this version");
     return tasks;
   } catch (const Failure& failure) {
     report.add("store", Verdict::fail, failure.what());

@@ -41,6 +41,7 @@ server::Role role_of(std::string_view text) {
 
 Exit create(Session& session, const CreateOptions& options) {
   const server::Role role = role_of(options.role);
+  must_be_here(session.store, "tokens are made");
   const tasks::Tasks tasks = session.open(StoreUse::hand_in);
   tasks::TasksCore& core = tasks::TasksAccess::core(tasks);
   std::optional<tasks::Time> expires_at;
@@ -56,6 +57,7 @@ Exit create(Session& session, const CreateOptions& options) {
 }
 
 Exit list(Session& session) {
+  must_be_here(session.store, "tokens are listed");
   const tasks::Tasks tasks = session.open();
   const auto tokens = server::list_tokens(tasks::TasksAccess::core(tasks));
   for (const tasks::TokenRow& each : tokens) {
@@ -76,6 +78,7 @@ Exit list(Session& session) {
 }
 
 Exit revoke(Session& session, const std::string& name) {
+  must_be_here(session.store, "tokens are revoked");
   const tasks::Tasks tasks = session.open();
   or_fail(server::revoke_token(tasks::TasksAccess::core(tasks), name));
   session.say("\"{}\" is let in no more", name);

@@ -71,7 +71,9 @@ void Api::look_after_workers() {
 // It has claimed from a server that is gone, and works on.
 void Api::list_worker(const std::string& name, const std::vector<std::string>& queues) {
   if (workers_.knows(name)) return;
-  const auto row = workers_.come(name, queues);
+  tasks::WorkerRow worker{.name = name, .queues = {}, .kinds = {}};
+  for (const std::string& each : queues) worker.queues.push_back({.name = each, .concurrency = 1});
+  const auto row = workers_.come(std::move(worker));
   std::optional<std::int64_t> number;
   try {
     if (row) {

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <utility>
 
 #include "handoff/detail/core/atomic.hpp"
+#include "server/api/claim_book.hpp"
 #include "server/api/context.hpp"
 #include "server/api/duration_field.hpp"
 #include "server/api/json_parts.hpp"
@@ -22,8 +24,17 @@ using tasks::Millis;
 
 constexpr int most_at_once = 1000;
 constexpr std::size_t most_queues = 100;
+constexpr std::size_t most_kinds = 1000;
 constexpr std::size_t largest_answer = 8 << 20;  // About: of payloads and inputs.
 constexpr auto longest_wait = std::chrono::minutes(5);
+
+// Who claims, as others see it: what it takes, also where it has no room now.
+struct PresenceBody {
+  std::map<std::string, int> queues;  // How many of each at a time.
+  std::vector<std::string> kinds;     // None: any.
+  static constexpr auto optional_fields = std::to_array<std::string_view>({"kinds"});
+};
+BOOST_DESCRIBE_STRUCT(PresenceBody, (), (queues, kinds))
 
 struct ClaimBody {
   std::vector<std::string> queues;
@@ -31,10 +42,20 @@ struct ClaimBody {
   std::optional<DurationField> wait;
   std::optional<DurationField> lease_for;
   std::string worker;
+  std::map<std::string, int> limits;  // Of single queues.
+  std::string claim_id;
+  std::optional<PresenceBody> presence;
 
-  static constexpr auto optional_fields = std::to_array<std::string_view>({"max", "worker"});
+  static constexpr auto optional_fields =
+      std::to_array<std::string_view>({"max", "worker", "limits", "claim_id"});
 };
-BOOST_DESCRIBE_STRUCT(ClaimBody, (), (queues, max, wait, lease_for, worker))
+BOOST_DESCRIBE_STRUCT(ClaimBody, (),
+                      (queues, max, wait, lease_for, worker, limits, claim_id, presence))
+
+struct ReleaseBody {
+  std::string claim_id;
+};
+BOOST_DESCRIBE_STRUCT(ReleaseBody, (), (claim_id))
 
 // Without its payload and its inputs: these are written as they are stored, however deep they are nested.
 struct ClaimedJson {
@@ -43,15 +64,17 @@ struct ClaimedJson {
   std::string kind;
   int attempt = 1;
   int max_attempts = 1;
+  int crashes = 0;
   std::string lease;
   tasks::Time lease_until;
+  DurationField lease_for;
   std::optional<DurationField> timeout;
   std::optional<std::string> group;
   std::optional<std::string> trace;
 };
 BOOST_DESCRIBE_STRUCT(ClaimedJson, (),
-                      (id, queue, kind, attempt, max_attempts, lease, lease_until, timeout, group,
-                       trace))
+                      (id, queue, kind, attempt, max_attempts, crashes, lease, lease_until,
+                       lease_for, timeout, group, trace))
 
 struct Taken {
   tasks::Claimed task;
@@ -67,6 +90,30 @@ struct Round {
   std::vector<std::string> unseen{};  // Queues that were not looked at to their end.
 };
 
+void check_presence(const PresenceBody& presence) {
+  must(tasks::check_range(std::ssize(presence.queues), 1, most_queues, "presence.queues"));
+  must(tasks::check_range(std::ssize(presence.kinds), 0, most_kinds, "presence.kinds"));
+  for (const auto& [queue, most] : presence.queues) {
+    must(tasks::check_queue(queue, "presence.queues"));
+    must(tasks::check_range(most, 1, 1'000'000, fmt::format("presence.queues.{}", queue)));
+  }
+  for (const std::string& each : presence.kinds) must(tasks::check_kind(each, "presence.kinds"));
+}
+
+tasks::WorkerRow row_of(const ClaimBody& body) {
+  tasks::WorkerRow row{.name = body.worker, .queues = {}, .kinds = {}};
+  if (body.presence) {
+    for (const auto& [queue, most] : body.presence->queues) {
+      row.queues.push_back({.name = queue, .concurrency = most});
+    }
+    row.kinds = body.presence->kinds;
+    return row;
+  }
+  for (const std::string& each : body.queues)
+    row.queues.push_back({.name = each, .concurrency = 1});
+  return row;
+}
+
 ClaimBody read_claim(const Call& call) {
   auto body = body_of<ClaimBody>(call);
   must(tasks::check_range(std::ssize(body.queues), 1, most_queues, "queues"));
@@ -78,6 +125,11 @@ ClaimBody read_claim(const Call& call) {
   if (body.lease_for) must(tasks::check_lease(body.lease_for->value));
   if (body.worker.empty()) body.worker = "http:" + call.request.peer;
   must(tasks::check_worker(body.worker));
+  for (const auto& [queue, most] : body.limits) {
+    must(tasks::check_range(most, 1, most_at_once, fmt::format("limits.{}", queue)));
+  }
+  if (!body.claim_id.empty()) must(tasks::check_queue(body.claim_id, "claim_id"));
+  if (body.presence) check_presence(*body.presence);
   return body;
 }
 
@@ -120,10 +172,15 @@ bool add_all(Round& round, tasks::Transaction& transaction, std::vector<tasks::C
 // Until there are enough of them, or the answer would be larger than anybody wants.
 void claim_from(Round& round, tasks::Transaction& transaction, const ClaimBody& body,
                 const std::string& queue) {
+  const auto limit = body.limits.find(queue);
+  const auto before = std::ssize(round.taken);
   for (;;) {
-    const int room = body.max - static_cast<int>(round.taken.size());
+    auto room = body.max - std::ssize(round.taken);
+    if (limit != body.limits.end()) {
+      room = std::min(room, limit->second - (std::ssize(round.taken) - before));
+    }
     if (room <= 0 || round.bytes >= largest_answer) return round.unseen.push_back(queue);
-    const int wanted = std::min(room, 100);
+    const int wanted = static_cast<int>(std::min<std::ptrdiff_t>(room, 100));
     auto result = transaction.claim(request_of(body, queue, wanted, largest_answer - round.bytes));
     const bool is_last = std::ssize(result.tasks) < wanted;
     if (result.has_more && result.tasks.empty()) round.looks_again = true;
@@ -148,8 +205,10 @@ ClaimedJson to_claimed(tasks::Claimed& task) {
                    .kind = std::move(task.kind),
                    .attempt = task.attempt,
                    .max_attempts = task.max_attempts,
+                   .crashes = task.crashes,
                    .lease = to_text(task.lease),
                    .lease_until = task.lease_until,
+                   .lease_for = DurationField{task.lease_for},
                    .timeout = {},
                    .group = {},
                    .trace = {}};
@@ -294,7 +353,7 @@ Lazy<Round> look(ApiContext& api, const ClaimBody& body, std::optional<tasks::Wo
 class Presence {
  public:
   Presence(RemoteWorkers& workers, const ClaimBody& body)
-      : workers_(workers), name_(body.worker), row_(workers.come(name_, body.queues)) {}
+      : workers_(workers), name_(body.worker), row_(workers.come(row_of(body))) {}
   Presence(const Presence&) = delete;
   Presence& operator=(const Presence&) = delete;
   ~Presence() {
@@ -319,10 +378,13 @@ Deadline until(TimePoint deadline, std::optional<Millis> again_in) {
   return Deadline(std::min(deadline, now() + std::max(*again_in, Millis(1))));
 }
 
-Lazy<Response> claim_and_wait(ApiContext& api, Call call) {
+Lazy<Response> claim_and_wait(ApiContext& api, std::shared_ptr<ClaimBook> book, Call call) {
   const ClaimBody body = read_claim(call);
   const std::stop_token& hurry = call.request.hurry;
   const TimePoint deadline = now() + (body.wait ? body.wait->value : Millis(0));
+  ClaimBook::Begun begun;
+  if (!body.claim_id.empty()) begun = book->begin(body.claim_id);
+  if (!begun.lost.empty()) give_back(api.core, std::move(begun.lost));  // Before it looks.
   Presence presence(api.workers, body);
   Round round;
   {
@@ -345,7 +407,10 @@ Lazy<Response> claim_and_wait(ApiContext& api, Call call) {
     round = co_await std::move(again);
     waiting->end_of_look(round);
   }
-  if (hurry.stop_requested() && !round.taken.empty()) {
+  // Somebody has said meanwhile that it does not want them any more.
+  const bool is_wanted = body.claim_id.empty() || round.taken.empty() ||
+                         book->note(body.claim_id, begun.number, released(round.taken));
+  if ((hurry.stop_requested() || !is_wanted) && !round.taken.empty()) {
     give_back(api.core, released(round.taken));
     round.taken.clear();
   }
@@ -353,15 +418,62 @@ Lazy<Response> claim_and_wait(ApiContext& api, Call call) {
   co_return answer(api, std::move(round));
 }
 
+// What a claim has got whose answer was lost, or is not wanted any more.
+Lazy<Response> release(ApiContext& api, std::shared_ptr<ClaimBook> book, Call call) {
+  const auto body = body_of<ReleaseBody>(call);
+  must(tasks::check_queue(body.claim_id, "claim_id"));
+  const auto taken =
+      std::make_shared<const std::vector<tasks::Outcome>>(book->release(body.claim_id));
+  const auto work = [taken](tasks::Transaction& transaction) {
+    const auto recorded = transaction.finish(*taken);
+    return std::expected<std::int64_t, tasks::TaskError>(
+        std::ranges::count(recorded, tasks::Recorded::yes));
+  };
+  auto lazy = tasks::async_transact<std::int64_t>(api.core, work);
+  const auto count = co_await std::move(lazy);
+  co_return json_response(200, fmt::format(R"({{"count":{}}})", must(count)));
+}
+
+struct LeaveBody {
+  std::string worker;
+};
+BOOST_DESCRIBE_STRUCT(LeaveBody, (), (worker))
+
+Lazy<Response> leave(ApiContext& api, Call call) {
+  const auto body = body_of<LeaveBody>(call);
+  const auto row = api.workers.leave(body.worker);
+  if (!row) co_return json_response(200, "{}");
+  const auto work = [row](tasks::Transaction& transaction) {
+    transaction.remove_worker(*row);
+    return std::expected<bool, tasks::TaskError>(true);
+  };
+  auto lazy = tasks::async_transact<bool>(api.core, work);
+  const auto removed = co_await std::move(lazy);
+  must(removed);
+  co_return json_response(200, "{}");
+}
+
 }  // namespace
 
 void add_claim_routes(Router& router, ApiContext& api) {
+  const auto book = std::make_shared<ClaimBook>();
   router.add({.method = Method::post,
-              .pattern = "/v1/claim",
+              .pattern = "/v1/workers/leave",
               .role = Role::work,
-              .summary = "Take tasks to work on, and wait for some",
-              .waits = Waits::always,
-              .handler = [&api](Call call) { return claim_and_wait(api, std::move(call)); }});
+              .summary = "A worker claims no more, and is not to be seen any longer",
+              .handler = [&api](Call call) { return leave(api, std::move(call)); }});
+  router.add(
+      {.method = Method::post,
+       .pattern = "/v1/claim",
+       .role = Role::work,
+       .summary = "Take tasks to work on, and wait for some",
+       .waits = Waits::always,
+       .handler = [&api, book](Call call) { return claim_and_wait(api, book, std::move(call)); }});
+  router.add({.method = Method::post,
+              .pattern = "/v1/claim/release",
+              .role = Role::work,
+              .summary = "Give back what a claim has got whose answer was lost",
+              .handler = [&api, book](Call call) { return release(api, book, std::move(call)); }});
 }
 
 }  // namespace handoff::server

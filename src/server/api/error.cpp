@@ -23,6 +23,7 @@ int status_of(tasks::TaskError::Code code) {
     case stale_lease:
     case cancelled: return 409;
     case too_large: return 413;
+    case forbidden: return 403;
     case internal: break;
   }
   return 500;

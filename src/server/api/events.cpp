@@ -16,6 +16,15 @@ namespace handoff::server {
 namespace {
 
 constexpr auto between_stats = std::chrono::seconds(1);
+constexpr auto between_signs =
+    std::chrono::seconds(10);  // Of life, for those who want no statistics.
+
+// What a reader wants to hear of.
+struct Interest {
+  std::string queue{};
+  std::optional<tasks::TaskState> state{};
+  bool has_stats = true;
+};
 
 // Where a reader goes on: after an event of this log, or after nothing it knows.
 struct Place {
@@ -72,9 +81,9 @@ std::string stats_event(ApiContext& api, const std::vector<tasks::QueueLook>& qu
 // One reader of the stream.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
-  Stream(ApiContext& api, std::string queue, Place place, std::stop_token hurry)
+  Stream(ApiContext& api, Interest interest, Place place, std::stop_token hurry)
       : api_(api),
-        queue_(std::move(queue)),
+        interest_(std::move(interest)),
         is_lost_(place.is_lost),
         reader_(api.events, place.after),
         hurry_(std::move(hurry)),
@@ -87,7 +96,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
     while (text.empty()) {
       if (hurry_.stop_requested()) co_return std::nullopt;
       text += news();
-      if (!stats_at_ || now() >= *stats_at_) {
+      if (!interest_.has_stats && (!stats_at_ || now() >= *stats_at_)) {
+        if (stats_at_) text += ": still here\n\n";
+        stats_at_ = now() + between_signs;
+      } else if (!stats_at_ || now() >= *stats_at_) {
         stats_at_ = now() + between_stats;
         try {
           auto looked = stats();
@@ -105,16 +117,19 @@ class Stream : public std::enable_shared_from_this<Stream> {
  private:
   std::string news() {
     std::string text;
-    const auto part = reader_.next(queue_);
+    const auto part = reader_.next(interest_.queue);
     if (part.missed > 0) text += gap_event(part.missed);
-    for (const LoggedEvent& each : part.events) text += task_event(api_.events, each);
+    for (const LoggedEvent& each : part.events) {
+      if (!interest_.state || each.state == *interest_.state) text += task_event(api_.events, each);
+    }
     return text;
   }
 
   Lazy<std::string> stats() {
     const auto look = [self = shared_from_this()] {
       ApiContext& api = self->api_;
-      if (!self->queue_.empty()) return stats_event(api, {api.tasks.queue(self->queue_)});
+      const std::string& queue = self->interest_.queue;
+      if (!queue.empty()) return stats_event(api, {api.tasks.queue(queue)});
       return api.stats.text([&api] { return stats_event(api, api.tasks.queues()); });
     };
     auto looked = on_pool_thread(api_.pool, look);
@@ -122,7 +137,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   }
 
   ApiContext& api_;
-  const std::string queue_;
+  const Interest interest_;
   bool is_lost_;
   EventLog::Reader reader_;
   const std::stop_token hurry_;
@@ -131,11 +146,17 @@ class Stream : public std::enable_shared_from_this<Stream> {
 };
 
 Lazy<Response> open_stream(ApiContext& api, Call call) {
-  const Query query(call, {"queue"});
-  const std::string queue = query.text("queue");
-  if (!queue.empty()) must(tasks::check_queue(queue));
-  const auto stream = std::make_shared<Stream>(
-      api, queue, place_of(api.events, call.request.last_event_id), call.request.hurry);
+  const Query query(call, {"queue", "state", "stats"});
+  Interest interest{.queue = query.text("queue"), .state = query.state("state")};
+  if (!interest.queue.empty()) must(tasks::check_queue(interest.queue));
+  const std::string stats = query.text("stats");
+  if (!stats.empty() && stats != "queues" && stats != "none") {
+    throw ApiFailure(ApiError::bad_request("stats", "stats must be queues or none"));
+  }
+  interest.has_stats = stats != "none";
+  const auto stream = std::make_shared<Stream>(api, std::move(interest),
+                                               place_of(api.events, call.request.last_event_id),
+                                               call.request.hurry);
   Response response{.status = 200, .body = "retry: 1000\n\n", .content_type = "text/event-stream"};
   response.headers.emplace_back("Cache-Control", "no-store");
   response.next_part = [stream] { return stream->next(); };

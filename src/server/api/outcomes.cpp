@@ -95,14 +95,26 @@ struct FailPart {
 };
 BOOST_DESCRIBE_STRUCT(FailPart, (), (error, retry_in, dead))
 
+struct ExtendPart {
+  std::optional<DurationField> for_;
+  std::optional<ProgressBody> progress;
+};
+BOOST_DESCRIBE_STRUCT(ExtendPart, (), (for_, progress))
+
 struct OutcomeBody {
   TaskId id;
   std::string lease;
   AnyJson done;
   std::optional<FailPart> fail;
-  static constexpr auto optional_fields = std::to_array<std::string_view>({"done"});
+  std::optional<DurationField> defer;
+  bool release = false;
+  std::optional<std::string> cancel;
+  std::optional<ExtendPart> extend;
+  std::vector<std::string> log;
+  static constexpr auto optional_fields =
+      std::to_array<std::string_view>({"done", "release", "log"});
 };
-BOOST_DESCRIBE_STRUCT(OutcomeBody, (), (id, lease, done, fail))
+BOOST_DESCRIBE_STRUCT(OutcomeBody, (), (id, lease, done, fail, defer, release, cancel, extend, log))
 
 // -- What they mean -------------------------------------------------------------------------------
 
@@ -142,12 +154,48 @@ Outcome done(const ApiContext& api, const TaskId& id, const tasks::Lease& lease,
           .text = api.core->encoding().encode(std::move(result).text())};
 }
 
+void must_say_one_thing(const OutcomeBody& body, std::size_t index) {
+  const int said = int{body.done.is_there} + int{body.fail.has_value()} +
+                   int{body.defer.has_value()} + int{body.release} + int{body.cancel.has_value()} +
+                   int{body.extend.has_value()};
+  if (said == 1) return;
+  const std::string where = fmt::format("[{}]", index);
+  throw ApiFailure(ApiError::bad_request(
+      where, where + " must have one of \"done\", \"fail\", \"defer\", \"release\", \"cancel\" "
+                     "and \"extend\""));
+}
+
+Extension to_extension(const TaskId& id, const tasks::Lease& lease, ExtendPart part,
+                       std::string_view where) {
+  Extension extension{.id = id, .lease = lease};
+  if (part.for_) {
+    must(tasks::check_lease(part.for_->value, fmt::format("{}for", where)));
+    extension.lease_for = part.for_->value;
+  }
+  if (!part.progress) return extension;
+  if (part.progress->fraction) {
+    must(
+        tasks::check_fraction(*part.progress->fraction, fmt::format("{}progress.fraction", where)));
+  }
+  extension.progress = part.progress->fraction;
+  extension.note = std::move(part.progress->note).value_or("");
+  extension.note.resize(tasks::cut_utf8(extension.note, tasks::limits::note_size).size());
+  return extension;
+}
+
 Outcome to_outcome(const ApiContext& api, OutcomeBody body, std::size_t index) {
   const std::string where = fmt::format("[{}]", index);
   const tasks::Lease lease = lease_of(body.lease, where + ".lease");
-  if (body.done.is_there == body.fail.has_value()) {
-    throw ApiFailure(
-        ApiError::bad_request(where, where + " must have one of \"done\" and \"fail\""));
+  if (body.defer) {
+    must(tasks::check_delay(body.defer->value, where + ".defer"));
+    return {
+        .id = body.id, .lease = lease, .kind = Outcome::Kind::deferred, .later = body.defer->value};
+  }
+  if (body.release) return {.id = body.id, .lease = lease, .kind = Outcome::Kind::released};
+  if (body.cancel) {
+    std::string reason(tasks::cut_utf8(*body.cancel, tasks::limits::message_size));
+    return {
+        .id = body.id, .lease = lease, .kind = Outcome::Kind::cancelled, .text = std::move(reason)};
   }
   if (body.fail) return failed(body.id, lease, *std::move(body.fail));
   check_result(body.done.json, where + ".done");
@@ -229,19 +277,9 @@ Lazy<Response> release(ApiContext& api, Call call) {
 
 Lazy<Response> extend(ApiContext& api, Call call) {
   auto body = body_of<ExtendBody>(call);
-  Extension extension{.id = id_of(call), .lease = lease_of(body.lease)};
-  if (body.for_) {
-    must(tasks::check_lease(body.for_->value, "for"));
-    extension.lease_for = body.for_->value;
-  }
-  if (body.progress) {
-    if (body.progress->fraction) {
-      must(tasks::check_fraction(*body.progress->fraction, "progress.fraction"));
-    }
-    extension.progress = body.progress->fraction;
-    extension.note = std::move(body.progress->note).value_or("");
-    extension.note.resize(tasks::cut_utf8(extension.note, tasks::limits::note_size).size());
-  }
+  const Extension extension =
+      to_extension(id_of(call), lease_of(body.lease),
+                   {.for_ = body.for_, .progress = std::move(body.progress)}, "");
   const auto work = [extension](tasks::Transaction& transaction) {
     const auto recorded = transaction.extend(std::span(&extension, 1));
     return std::expected<Recorded, tasks::TaskError>(recorded.front());
@@ -270,25 +308,83 @@ Lazy<Response> add_line(ApiContext& api, Call call) {
 
 std::string line_of(const TaskId& id, Recorded recorded) {
   const auto error = error_of(recorded);
-  if (!error) return fmt::format(R"({{"id":"{}","ok":true}})", id.to_string());
+  if (!error) {
+    return fmt::format(R"({{"id":"{}","ok":true{}}})", id.to_string(),
+                       recorded == Recorded::again ? R"(,"again":true)" : "");
+  }
   return fmt::format(
       R"({{"id":"{}","ok":false,"error":{{"code":"{}","message":"{}","field":null}}}})",
       id.to_string(), error->code, error->message);
 }
 
+// What many have said, in the order in which they have said it.
+struct Said {
+  std::vector<TaskId> ids{};
+  std::vector<tasks::TaskLines> lines{};
+  std::vector<Outcome> outcomes{};
+  std::vector<Extension> extensions{};
+  std::vector<bool> are_extensions{};
+};
+
+tasks::TaskLines to_lines(const ApiContext& api, OutcomeBody& body, std::size_t index) {
+  const std::string where = fmt::format("[{}].", index);
+  must(tasks::check_range(std::ssize(body.log), 0, std::int64_t{tasks::limits::log_lines},
+                          where + "log"));
+  tasks::TaskLines lines{
+      .id = body.id, .lease = lease_of(body.lease, where + "lease"), .lines = {}};
+  for (std::string& each : body.log) {
+    each.resize(tasks::cut_utf8(each, tasks::limits::log_line_size).size());
+    lines.lines.push_back({.number = 0, .at = api.core->clock().now(), .line = std::move(each)});
+  }
+  return lines;
+}
+
+Said to_said(const ApiContext& api, std::vector<OutcomeBody> bodies) {
+  Said said;
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    OutcomeBody& body = bodies[i];
+    must_say_one_thing(body, i);
+    said.ids.push_back(body.id);
+    said.are_extensions.push_back(body.extend.has_value());
+    if (!body.log.empty()) said.lines.push_back(to_lines(api, body, i));
+    if (body.extend) {
+      const std::string where = fmt::format("[{}].", i);
+      said.extensions.push_back(to_extension(body.id, lease_of(body.lease, where + "lease"),
+                                             *std::move(body.extend), where + "extend."));
+    } else {
+      said.outcomes.push_back(to_outcome(api, std::move(body), i));
+    }
+  }
+  return said;
+}
+
+// Lines first: who has finished no longer has a say.
+std::vector<Recorded> carry_out(tasks::Transaction& transaction, const Said& said) {
+  transaction.log(said.lines);
+  const auto finished = transaction.finish(said.outcomes);
+  const auto extended = transaction.extend(said.extensions);
+  auto next_finished = finished.begin();
+  auto next_extended = extended.begin();
+  std::vector<Recorded> all;
+  for (const bool is_extension : said.are_extensions) {
+    all.push_back(is_extension ? *next_extended++ : *next_finished++);
+  }
+  return all;
+}
+
 Lazy<Response> record_many(ApiContext& api, Call call) {
   auto bodies = body_of<std::vector<OutcomeBody>>(call);
   must(tasks::check_range(std::ssize(bodies), 0, most_at_once, "outcomes"));
-  std::vector<Outcome> outcomes;
-  std::vector<TaskId> ids;
-  for (std::size_t i = 0; i < bodies.size(); ++i) {
-    ids.push_back(bodies[i].id);
-    outcomes.push_back(to_outcome(api, std::move(bodies[i]), i));
-  }
-  auto lazy = record(api, std::move(outcomes));
-  const auto recorded = co_await std::move(lazy);
+  const auto said = std::make_shared<const Said>(to_said(api, std::move(bodies)));
+  const auto work = [said](tasks::Transaction& transaction) {
+    return std::expected<std::vector<Recorded>, tasks::TaskError>(carry_out(transaction, *said));
+  };
+  auto lazy = tasks::async_transact<std::vector<Recorded>>(api.core, work);
+  const auto recorded = must(co_await std::move(lazy));
   std::vector<std::string> lines;
-  for (std::size_t i = 0; i < ids.size(); ++i) lines.push_back(line_of(ids[i], recorded[i]));
+  for (std::size_t i = 0; i < said->ids.size(); ++i) {
+    lines.push_back(line_of(said->ids[i], recorded[i]));
+  }
   co_return json_response(200, fmt::format(R"({{"results":[{}]}})", fmt::join(lines, ",")));
 }
 

@@ -1,5 +1,7 @@
 #include "server/api/remote_workers.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -7,28 +9,28 @@ namespace handoff::server {
 
 namespace {
 
-tasks::WorkerRow row_of(const std::string& name, const std::vector<std::string>& queues) {
-  tasks::WorkerRow row{.name = name, .queues = {}, .kinds = {}};
-  for (const std::string& each : queues) row.queues.push_back({.name = each, .concurrency = 1});
-  return row;
+std::string description_of(const tasks::WorkerRow& worker) {
+  std::string text;
+  for (const auto& each : worker.queues) text += fmt::format("{}:{} ", each.name, each.concurrency);
+  return text + fmt::to_string(fmt::join(worker.kinds, " "));
 }
 
 }  // namespace
 
-std::optional<tasks::WorkerRow> RemoteWorkers::come(const std::string& name,
-                                                    const std::vector<std::string>& queues) {
-  if (name.empty()) return std::nullopt;
+std::optional<tasks::WorkerRow> RemoteWorkers::come(tasks::WorkerRow worker) {
+  if (worker.name.empty()) return std::nullopt;
+  std::string description = description_of(worker);
   const auto turn = lock_.hold();
-  if (known_.size() >= most && !known_.contains(name)) return std::nullopt;
-  Known& known = known_[name];
+  if (known_.size() >= most && !known_.contains(worker.name)) return std::nullopt;
+  Known& known = known_[worker.name];
   ++known.claims;
   known.seen_at = now();
   if (known.is_being_stored) return std::nullopt;
-  if (known.row && known.queues == queues) return std::nullopt;
+  if (known.row && known.description == description) return std::nullopt;
   if (known.row) replaced_.push_back(*std::exchange(known.row, std::nullopt));
-  known.queues = queues;
+  known.description = std::move(description);
   known.is_being_stored = true;
-  return row_of(name, queues);
+  return worker;
 }
 
 void RemoteWorkers::stored(const std::string& name, std::optional<std::int64_t> row) {
@@ -48,8 +50,18 @@ void RemoteWorkers::go(const std::string& name) {
   const auto turn = lock_.hold();
   const auto found = known_.find(name);
   if (found == known_.end()) return;
-  --found->second.claims;
+  if (found->second.claims > 0)
+    --found->second.claims;  // It may have left meanwhile, and come again.
   found->second.seen_at = now();
+}
+
+std::optional<std::int64_t> RemoteWorkers::leave(const std::string& name) {
+  const auto turn = lock_.hold();
+  const auto found = known_.find(name);
+  if (found == known_.end() || found->second.is_being_stored) return std::nullopt;
+  const auto row = found->second.row;
+  known_.erase(found);
+  return row;
 }
 
 std::vector<std::int64_t> RemoteWorkers::forget(const std::vector<std::string>& at_work) {

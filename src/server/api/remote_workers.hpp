@@ -23,20 +23,21 @@ class RemoteWorkers {
   static constexpr Duration remembered = std::chrono::minutes(2);
 
   // What a claim has to store about its worker: nothing, if that is known.
-  std::optional<tasks::WorkerRow> come(const std::string& name,
-                                       const std::vector<std::string>& queues);
+  std::optional<tasks::WorkerRow> come(tasks::WorkerRow worker);
   // It is stored, in that row; or it could not be.
   void stored(const std::string& name, std::optional<std::int64_t> row);
   bool knows(const std::string& name);
   // The claim of that worker has ended.
   void go(const std::string& name);
 
+  // It says itself that it has gone. Its row, which is to be removed, if it has one. Another one of that name is seen again with its next claim.
+  std::optional<std::int64_t> leave(const std::string& name);
   // Rows of those who are forgotten now: to be removed from the store. Not of those who are `at_work`, in order: while they extend their leases they have no time to claim.
   std::vector<std::int64_t> forget(const std::vector<std::string>& at_work);
 
  private:
   struct Known {
-    std::vector<std::string> queues;
+    std::string description;  // Of what it takes.
     std::optional<std::int64_t> row{};
     bool is_being_stored = false;
     int claims = 0;  // That wait now.
@@ -44,7 +45,7 @@ class RemoteWorkers {
   };
   Mutex lock_{{.name = "workers elsewhere"}};
   std::map<std::string, Known> known_;
-  std::vector<std::int64_t> replaced_;  // Rows of workers that have changed their queues.
+  std::vector<std::int64_t> replaced_;  // Rows of workers that take something else now.
 };
 
 }  // namespace handoff::server

@@ -62,6 +62,22 @@ std::vector<NewTask> read_batch(const ApiContext& api, const Request& request) {
   return must(read_array(request.body, origin_of(api, request)));
 }
 
+// What is not as it usually is: those that are not ready, and those that were there already.
+std::string rest_of(const std::vector<Enqueued>& all) {
+  std::string states;
+  std::string duplicates;
+  bool are_ready = true;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    are_ready &= all[i].state == tasks::TaskState::ready;
+    if (all[i].is_duplicate) duplicates += fmt::format("{}{}", duplicates.empty() ? "" : ",", i);
+  }
+  for (std::size_t i = 0; !are_ready && i < all.size(); ++i) {
+    states += fmt::format("{}\"{}\"", i == 0 ? "" : ",", to_string(all[i].state));
+  }
+  return (are_ready ? "" : fmt::format(R"(,"states":[{}])", states)) +
+         (duplicates.empty() ? "" : fmt::format(R"(,"duplicates":[{}])", duplicates));
+}
+
 Response accepted(const std::vector<Enqueued>& all) {
   std::string ids;
   ids.reserve(all.size() * 39);
@@ -71,7 +87,7 @@ Response accepted(const std::vector<Enqueued>& all) {
     ids += each.id.to_string();
     ids += '"';
   }
-  return json_response(202, fmt::format(R"({{"ids":[{}]}})", ids));
+  return json_response(202, fmt::format(R"({{"ids":[{}]{}}})", ids, rest_of(all)));
 }
 
 Lazy<Response> enqueue_batch(ApiContext& api, Call call) {
@@ -146,17 +162,24 @@ struct CancelBody {
 };
 BOOST_DESCRIBE_STRUCT(CancelBody, (), (reason))
 
+// As it is now, and the state in which it was.
+Response changed(ApiContext& api, const tasks::TaskId& id, tasks::TaskState was) {
+  std::string text = to_json_text(found(api, id));
+  text.pop_back();
+  return json_response(200, fmt::format(R"({},"was":"{}"}})", text, to_string(was)));
+}
+
 Response cancel(ApiContext& api, const Call& call) {
   const tasks::TaskId id = id_of(call);
   const auto body = body_if_any<CancelBody>(call);
-  must(api.tasks.cancel(id, body.reason.value_or("")));
-  return json_response(200, to_json_text(found(api, id)));
+  const auto was = must(api.tasks.cancel(id, body.reason.value_or("")));
+  return changed(api, id, was);
 }
 
 Response retry(ApiContext& api, const Call& call) {
   const tasks::TaskId id = id_of(call);
-  must(api.tasks.retry(id));
-  return json_response(200, to_json_text(found(api, id)));
+  const auto was = must(api.tasks.retry(id));
+  return changed(api, id, was);
 }
 
 }  // namespace

@@ -91,14 +91,23 @@ Lazy<Response> show(ApiContext& api, Call call) {
   co_return co_await std::move(lazy);
 }
 
+struct CancelBody {
+  std::optional<std::string> reason;
+};
+BOOST_DESCRIBE_STRUCT(CancelBody, (), (reason))
+
 Response cancel(ApiContext& api, const Call& call) {
-  must(api.tasks.cancel_workflow(id_of(call)));
+  const auto body = body_if_any<CancelBody>(call);
+  must(api.tasks.cancel_workflow(id_of(call), body.reason.value_or("")));
   return look(api, call);
 }
 
 Response retry(ApiContext& api, const Call& call) {
-  must(api.tasks.retry_workflow(id_of(call)));
-  return look(api, call);
+  const int count = must(api.tasks.retry_workflow(id_of(call)));
+  Response response = look(api, call);
+  response.body.pop_back();
+  response.body += fmt::format(R"(,"count":{}}})", count);
+  return response;
 }
 
 }  // namespace

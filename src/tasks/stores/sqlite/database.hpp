@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,15 +16,12 @@
 #include "handoff/tasks/error.hpp"
 #include "handoff/tasks/task_id.hpp"
 #include "handoff/tasks/time.hpp"
+#include "tasks/store_failure.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
 
 // The file cannot be read or written. What the caller is told is `error`.
-class Failure : public std::runtime_error {
- public:
-  explicit Failure(TaskError what) : std::runtime_error(what.message), error(std::move(what)) {}
-  TaskError error;
-};
+using Failure = StoreFailure;
 
 // Says in words people understand what the last call on the connection failed of.
 [[noreturn]] void throw_failure(sqlite3* connection, std::string_view doing);

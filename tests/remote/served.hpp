@@ -1,0 +1,56 @@
+// A server in this process, on a port of its own, with a store in memory.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "handoff/tasks/tasks.hpp"
+#include "server/api/api.hpp"
+#include "server/http/http_server.hpp"
+
+namespace handoff::tests {
+
+class Served {
+ public:
+  explicit Served(tasks::Tasks store = tasks::open("memory:").value()) : store_(std::move(store)) {
+    start();
+  }
+  ~Served() { stop(); }
+  Served(const Served&) = delete;
+  Served& operator=(const Served&) = delete;
+
+  // The store itself, without the server.
+  const tasks::Tasks& store() const { return store_; }
+  std::uint16_t port() const { return port_; }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  tasks::Tasks open(tasks::OpenOptions options = {}) const {
+    return tasks::open(url(), options).value();
+  }
+  server::Api& api() { return *api_; }
+
+  void stop() {
+    if (http_) http_->stop(within(std::chrono::seconds(10)));
+    http_.reset();
+    api_.reset();
+  }
+  // On the same port as before.
+  void start() {
+    api_ = std::make_unique<server::Api>(store_, server::ApiOptions{}, log_);
+    server::HttpOptions options;
+    options.port = port_;
+    http_ = std::make_unique<server::HttpServer>(options, *api_);
+    http_->start();
+    port_ = http_->port();
+  }
+
+ private:
+  const tasks::Tasks store_;
+  server::Log log_{{.format = server::LogFormat::text, .least = server::LogSeverity::off}};
+  std::uint16_t port_ = 0;
+  std::unique_ptr<server::Api> api_;
+  std::unique_ptr<server::HttpServer> http_;
+};
+
+}  // namespace handoff::tests
