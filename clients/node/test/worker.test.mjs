@@ -39,7 +39,7 @@ test("no more handlers run at a time than allowed, and that many do", async (t) 
 });
 
 test("a lease is kept for as long as the handler works", async (t) => {
-  const { handoff, worker } = await setUp(t, { leaseFor: "1s" });
+  const { handoff, worker } = await setUp(t, { leaseFor: "2s" });
   const began = deferred();
   const go = deferred();
   worker.handle("welcome", async () => {
@@ -50,8 +50,8 @@ test("a lease is kept for as long as the handler works", async (t) => {
   const run = worker.run();
   const { id } = await handoff.enqueue(email);
   await began.promise;
-  // Another one waits for it for two and a half leases, and gets nothing.
-  const others = await handoff.call("POST", "/v1/claim", { body: { queues: ["email"], wait: "2500ms" }, timeoutMs: 60_000 });
+  // Another one waits for it for two leases, and gets nothing.
+  const others = await handoff.call("POST", "/v1/claim", { body: { queues: ["email"], wait: "4s" }, timeoutMs: 60_000 });
   assert.equal(others, undefined);
   go.resolve();
   assert.equal(await handoff.result(id), "kept");
@@ -127,7 +127,7 @@ test("a result that cannot be kept fails for good, and says why", async (t) => {
 });
 
 test("a handler that takes longer than its timeout is asked to stop, and has failed", async (t) => {
-  const { handoff, worker } = await setUp(t, { leaseFor: "1s" });
+  const { handoff, worker } = await setUp(t, { leaseFor: "3s" });
   const never = deferred();
   worker.handle("welcome", async (payload, task) => {
     await (payload === "heeds" ? untilAborted(task.signal) : never.promise);
