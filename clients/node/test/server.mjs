@@ -1,6 +1,6 @@
 // What the tests need: the real server as a process, a proxy that loses answers, and eventually().
-import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import * as net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,13 +29,24 @@ export class Server {
   #folder = mkdtempSync(join(tmpdir(), "handoff-node-"));
   #process;
   #log = "";
+  #options = [];
   url = "";
+  ca; // Of its certificate, if it has one.
 
-  static async start(test) {
+  static async start(test, { tls = false } = {}) {
     const server = new Server();
     test?.after(() => server.end());
+    if (tls) server.#makeCertificate();
     await server.start();
     return server;
+  }
+
+  #makeCertificate() {
+    const [key, cert] = ["key.pem", "cert.pem"].map((name) => join(this.#folder, name));
+    execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", cert, "-days", "2",
+      "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"], { stdio: "ignore" });
+    this.#options = ["--tls-cert", cert, "--tls-key", key];
+    this.ca = readFileSync(cert);
   }
 
   get store() {
@@ -49,7 +60,7 @@ export class Server {
   async start() {
     this.#log = "";
     const listen = this.url === "" ? "127.0.0.1:0" : new URL(this.url).host;
-    this.#process = spawn(binary, ["serve", "--listen", listen, "--store", this.store], { stdio: ["ignore", "ignore", "pipe"] });
+    this.#process = spawn(binary, ["serve", "--listen", listen, "--store", this.store, ...this.#options], { stdio: ["ignore", "ignore", "pipe"] });
     let problem;
     this.#process.on("error", (error) => (problem = error));
     this.#process.stderr.on("data", (data) => (this.#log += data));

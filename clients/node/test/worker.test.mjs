@@ -224,9 +224,9 @@ test("what is not finished when the grace is over goes back at once, at no cost"
   }
 });
 
-test("a claim that waits ends with the worker, and loses nothing that comes with it", async (t) => {
-  const server = await Server.start(t);
-  const handoff = new Handoff({ url: server.url });
+for (const tls of [false, true]) test(`a claim that waits ends with the worker, and loses nothing that comes with it${tls ? ", over TLS too" : ""}`, async (t) => {
+  const server = await Server.start(t, { tls });
+  const handoff = new Handoff({ url: server.url, ca: server.ca });
   for (let round = 0; round < 30; ++round) {
     const worker = new Worker(handoff, { queues: ["email"] });
     worker.handle("welcome", () => "done");

@@ -38,11 +38,21 @@ def eventually(fact: Callable[[], T], what: str = "it") -> T:
 
 
 class Server:
-    def __init__(self) -> None:
+    def __init__(self, *, tls: bool = False) -> None:
         self.folder = tempfile.mkdtemp(prefix="handoff-python-")
+        self._options: List[str] = []
+        self.certificate = f"{self.folder}/cert.pem"
+        if tls:
+            self._make_certificate()
         self.store = f"sqlite:{self.folder}/handoff.db"
         self.url = ""
         self.start()
+
+    def _make_certificate(self) -> None:
+        key = f"{self.folder}/key.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", self.certificate, "-days", "2",
+                        "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, stderr=subprocess.DEVNULL)
+        self._options = ["--tls-cert", self.certificate, "--tls-key", key]
 
     @property
     def port(self) -> int:
@@ -54,7 +64,7 @@ class Server:
         log = pathlib.Path(self.folder, "log")
         with log.open("wb") as file:
             self._process = subprocess.Popen(
-                [BINARY, "serve", "--listen", listen, "--store", self.store], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=file)
+                [BINARY, "serve", "--listen", listen, "--store", self.store, *self._options], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=file)
 
         def url() -> Optional[str]:
             found = re.search(r'"url":"([^"]+)"', log.read_text())

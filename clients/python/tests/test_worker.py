@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 import pathlib
 import signal
+import ssl
 import subprocess
 import sys
 import threading
 import unittest
 from typing import Any, Dict, List, Set
 
-from support import Running, ServerTest, eventually
-from handoff import (Attempt, CancelledError, Defer, Fail, NewTask, Retry, StaleLeaseError, StoppingError, TimedOutError, Worker, WorkerReport)
+from support import Running, Server, ServerTest, eventually
+from handoff import (Attempt, CancelledError, Defer, Fail, Handoff, NewTask, Retry, StaleLeaseError, StoppingError, TimedOutError, Worker, WorkerReport)
 
 logging.getLogger("handoff").setLevel(logging.CRITICAL)
 
@@ -288,26 +289,34 @@ class Working(ServerTest):
             self.assertEqual((task.state, task.attempt), ("ready", 0))
 
     def test_a_claim_that_waits_ends_with_the_worker_and_loses_nothing_that_comes_with_it(self) -> None:
+        self.stop_about_when_a_claim_is_answered(self.handoff)
+
+    def test_the_same_over_tls(self) -> None:
+        server = Server(tls=True)
+        self.addCleanup(server.end)
+        self.stop_about_when_a_claim_is_answered(self.client(server.url, context=ssl.create_default_context(cafile=server.certificate)))
+
+    def stop_about_when_a_claim_is_answered(self, handoff: Handoff) -> None:
         for round in range(30):
-            worker = Worker(self.handoff, ["email"])
+            worker = Worker(handoff, ["email"])
             worker.handle("welcome", lambda payload, task: "done")
             running = Running(worker)
-            eventually(lambda: self.handoff.call("GET", "/v1/workers")["workers"])
-            enqueuer = threading.Thread(target=lambda: self.handoff.enqueue("email", "welcome"))
+            eventually(lambda: handoff.call("GET", "/v1/workers")["workers"])
+            enqueuer = threading.Thread(target=lambda: handoff.enqueue("email", "welcome"))
             enqueuer.start()
             if round % 2:
                 enqueuer.join()
-            self.assertEqual(running.stop().stale, 0)  # About when the claim is answered.
+            self.assertEqual(running.stop().stale, 0)
             enqueuer.join()
 
         # Nobody holds any: each is done, or ready at once.
         def counts() -> Any:
-            found = self.handoff.queue("email")["counts"]
+            found = handoff.queue("email")["counts"]
             return found if found["running"] == 0 else None
 
         found = eventually(counts)
         self.assertEqual(found["ready"] + found["done"], 30)
-        self.assertEqual([each.crashes for each in self.handoff.list(queue="email")[0] if each.crashes], [])
+        self.assertEqual([each.crashes for each in handoff.list(queue="email")[0] if each.crashes], [])
 
     def test_a_process_that_is_told_to_end_gives_its_tasks_back(self) -> None:
         mail = self.handoff.enqueue("email", "welcome")
