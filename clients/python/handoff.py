@@ -21,6 +21,7 @@ Thread safety: any method of Handoff, any thread; Worker.stop() any thread, and 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime
 import email.utils
@@ -749,6 +750,8 @@ class Worker:
         self._lock = threading.Condition()
         self._running: Dict[_Run, None] = {}  # Guarded by _lock.
         self._report = WorkerReport()  # Guarded by _lock.
+        self._uses_claim_ids = True  # As far as is known: servers of before do not take them.
+        self._lost_claim: Optional[str] = None  # Its answer did not come, and may have held tasks.
         self._has_run = False
 
     def handle(self, kind: str, handler: Handler) -> None:
@@ -802,6 +805,8 @@ class Worker:
             self.stop()
             watcher.join()
             self._finish()
+            with contextlib.suppress(HandoffError):
+                self._release_lost_claim()
             if signals:
                 restore()
             self._bell_in.close()
@@ -841,10 +846,33 @@ class Worker:
                 self._stopping.wait(max(_backoff(failures), error.retry_after or 0))
 
     def _claim(self, most: int) -> List[Dict[str, Any]]:
-        body = {"queues": self._queues, "max": most, "wait": _millis(self._wait), "lease_for": _millis(self._lease_for), "worker": self._name}
-        answer = self._handoff.call("POST", "/v1/claim", body, retry_for=0, timeout=self._wait + 30, hurry=self._claiming)
+        self._release_lost_claim(retry_for=0)
+        body: Dict[str, Any] = {"queues": self._queues, "max": most, "wait": _millis(self._wait), "lease_for": _millis(self._lease_for), "worker": self._name}
+        id = _new_id() if self._uses_claim_ids else None
+        if id:
+            body["claim_id"] = id
+        try:
+            answer = self._handoff.call("POST", "/v1/claim", body, retry_for=0, timeout=self._wait + 30, hurry=self._claiming)
+        except HandoffError as error:
+            if error.status == 0:
+                self._lost_claim = id
+            if id is None or error.code != "bad_request" or error.field != "claim_id":
+                raise
+            self._uses_claim_ids = False
+            return []
         tasks: List[Dict[str, Any]] = answer["tasks"] if answer else []
         return tasks
+
+    def _release_lost_claim(self, retry_for: Optional[Duration] = None) -> None:
+        """Otherwise what it has got would wait until its leases end."""
+        if self._lost_claim is None:
+            return
+        try:
+            self._handoff.call("POST", "/v1/claim/release", {"claim_id": self._lost_claim}, retry_for=retry_for, timeout=5)
+        except HandoffError as error:
+            if _may_pass(error):
+                raise
+        self._lost_claim = None
 
     def _take(self, claimed: Dict[str, Any]) -> None:
         run = _Run(self, claimed)

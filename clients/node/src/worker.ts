@@ -16,9 +16,10 @@
 //   2. Handlers may go on for `grace`. task.stopping tells those who want to know.
 //   3. task.signal is aborted. Who does not end soon is given back all the same: a process that exits now loses nothing.
 import { hostname } from "node:os";
-import { mayPass, type Handoff } from "./client.js";
+import { mayPass, type Call, type Handoff } from "./client.js";
 import { backoff, monotonicNow, pause, toDuration, toMillis, type Duration } from "./duration.js";
 import { CancelledError, Defer, Fail, HandoffError, Retry, StoppingError, TimedOutError } from "./errors.js";
+import { newId } from "./ids.js";
 import { isOver, Lease } from "./lease.js";
 import type { Claimed } from "./model.js";
 
@@ -81,6 +82,8 @@ export class Worker {
   readonly #running = new Set<Promise<void>>();
   readonly #report: WorkerReport = { done: 0, failed: 0, deferred: 0, cancelled: 0, givenBack: 0, stale: 0 };
   #onRoom: () => void = () => {}; // Wakes the loop that claims, if it waits for room.
+  #usesClaimIds = true; // As far as is known: servers of before do not take them.
+  #lostClaim: string | undefined; // Its answer did not come, and may have held tasks.
   #hasRun = false;
 
   constructor(handoff: Handoff, options: WorkerOptions) {
@@ -124,7 +127,7 @@ export class Worker {
       await this.#claimAndStart();
     } finally {
       this.stop();
-      await this.#finish();
+      await Promise.all([this.#finish(), this.#releaseLostClaim(undefined).catch(() => {})]);
       options.signal?.removeEventListener("abort", stop);
       for (const each of signals) process.removeListener(each, onSignal);
     }
@@ -162,10 +165,31 @@ export class Worker {
   }
 
   async #claim(max: number): Promise<Claimed[]> {
-    const body = { queues: this.#options.queues, max, wait: toDuration(this.#waitMs), lease_for: toDuration(this.#leaseForMs), worker: this.#options.name };
+    await this.#releaseLostClaim(0);
+    const id = this.#usesClaimIds ? newId() : undefined;
+    const body = { queues: this.#options.queues, max, wait: toDuration(this.#waitMs), lease_for: toDuration(this.#leaseForMs), worker: this.#options.name, claim_id: id };
     const call = { body, retryFor: 0, hurry: this.#stopping.signal, timeoutMs: this.#waitMs + 30_000 };
-    const answer = (await this.#handoff.call("POST", "/v1/claim", call)) as { tasks: Claimed[] } | undefined;
-    return answer?.tasks ?? [];
+    try {
+      const answer = (await this.#handoff.call("POST", "/v1/claim", call)) as { tasks: Claimed[] } | undefined;
+      return answer?.tasks ?? [];
+    } catch (error) {
+      if (!(error instanceof HandoffError)) throw error;
+      if (error.status === 0) this.#lostClaim = id;
+      if (id === undefined || error.code !== "bad_request" || error.field !== "claim_id") throw error;
+      this.#usesClaimIds = false;
+      return [];
+    }
+  }
+
+  // Otherwise what it has got would wait until its leases end.
+  async #releaseLostClaim(retryFor: Duration | undefined): Promise<void> {
+    if (this.#lostClaim === undefined) return;
+    try {
+      await this.#handoff.call("POST", "/v1/claim/release", { body: { claim_id: this.#lostClaim }, retryFor, timeoutMs: 5000 } as Call);
+    } catch (error) {
+      if (error instanceof HandoffError && mayPass(error)) throw error;
+    }
+    this.#lostClaim = undefined;
   }
 
   #take(claimed: Claimed): void {

@@ -166,6 +166,23 @@ test("an outcome whose answer is lost is said again, and recorded once", async (
   for (const line of lost) assert.equal(proxy.requests.filter((each) => each === line).length, 2);
 });
 
+test("what a claim has got whose answer is lost is done all the same, and at no cost if the server knows claims by their ids", async (t) => {
+  const { proxy, handoff, worker } = await setUp(t, { leaseFor: "1s" });
+  const knowsIds = "/v1/claim/release" in (await handoff.call("GET", "/openapi.json")).paths;
+  await handoff.setQueue("email", { backoff: { kind: "fixed", delay: "1ms" } });
+  const { id } = await handoff.enqueue(email);
+  // Such servers refuse the first claim, which names an id, and are asked without.
+  const claims = () => proxy.requests.filter((line) => line.includes("/v1/claim ")).length;
+  proxy.loses = (line) => line.includes("/v1/claim ") && claims() === (knowsIds ? 1 : 2);
+  worker.handle("welcome", (_, task) => task.attempt);
+  const run = worker.run();
+  await handoff.result(id, { timeout: "60s" });
+  assert.equal(proxy.losses, 1);
+  assert.equal((await handoff.get(id)).crashes, knowsIds ? 0 : 1);
+  worker.stop();
+  assert.equal((await run).done, 1);
+});
+
 test("a handler whose lease is lost is told", async (t) => {
   const { proxy, handoff, worker } = await setUp(t, { leaseFor: "1s" });
   proxy.loses = (line) => line.includes("/extend");

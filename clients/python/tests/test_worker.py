@@ -200,6 +200,24 @@ class Working(ServerTest):
         self.assertEqual(self.proxied.losses, 4)
         self.assertEqual([self.proxied.requests.count(line) for line in lost], [2, 2, 2, 2])
 
+    def test_what_a_claim_has_got_whose_answer_is_lost_is_done_all_the_same_and_at_no_cost_if_the_server_knows_claims_by_their_ids(self) -> None:
+        knows_ids = "/v1/claim/release" in self.handoff.call("GET", "/openapi.json")["paths"]
+        self.handoff.set_queue("email", backoff={"kind": "fixed", "delay": "1ms"})
+        mail = self.handoff.enqueue("email", "welcome")
+
+        # Such servers refuse the first claim, which names an id, and are asked without.
+        def loses(line: str) -> bool:
+            return "/v1/claim " in line and sum("/v1/claim " in each for each in self.proxied.requests) == (1 if knows_ids else 2)
+
+        self.proxied.loses = loses
+        worker = self.worker(lease_for=1)
+        worker.handle("welcome", lambda payload, task: task.attempt)
+        running = Running(worker)
+        self.handoff.result(mail.id, timeout=60)
+        self.assertEqual(self.proxied.losses, 1)
+        self.assertEqual(self.handoff.get(mail.id).crashes, 0 if knows_ids else 1)
+        self.assertEqual(running.stop().done, 1)
+
     def test_a_handler_whose_lease_is_lost_is_told(self) -> None:
         worker = self.worker(lease_for=1)
         self.proxied.loses = lambda line: "/extend" in line
