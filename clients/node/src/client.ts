@@ -15,32 +15,43 @@ import type {
 import { Transport, type Answer, type Request } from "./transport.js";
 
 export interface HandoffOptions {
-  url?: string; // Otherwise HANDOFF_URL, or http://127.0.0.1:8077.
-  token?: string; // Otherwise HANDOFF_TOKEN, or none.
-  retryFor?: Duration; // How long a call is tried again while the server is away, or the queue is full. 10s.
-  timeout?: Duration; // For one try. 30s.
-  ca?: string | Buffer; // Of the server's certificate, if it is one of your own.
+  /** Otherwise HANDOFF_URL, or http://127.0.0.1:8077. */
+  url?: string;
+  /** Otherwise HANDOFF_TOKEN, or none. */
+  token?: string;
+  /** How long a call is tried again while the server is away, or the queue is full. 10s. */
+  retryFor?: Duration;
+  /** For one try. 30s. */
+  timeout?: Duration;
+  /** Of the server's certificate, if it is one of your own. */
+  ca?: string | Buffer;
 }
 
 export interface CallOptions {
-  retryFor?: Duration; // 0: once.
-  signal?: AbortSignal; // Aborted: the call rejects with its reason. What was sent may have been done.
+  /** 0: once. */
+  retryFor?: Duration;
+  /** Aborted: the call rejects with its reason. What was sent may have been done. */
+  signal?: AbortSignal;
 }
 
 export interface WaitOptions extends CallOptions {
-  timeout?: Duration; // Otherwise for as long as it takes.
+  /** Otherwise for as long as it takes. */
+  timeout?: Duration;
 }
 
 export interface Call extends CallOptions {
   body?: unknown;
-  text?: string; // Instead of body.
+  /** Instead of body. */
+  text?: string;
   contentType?: string;
   timeoutMs?: number;
+  /** Aborted: the server is asked to answer now. */
   hurry?: AbortSignal;
-  until?: () => number; // Until when it is tried again, on the monotonic clock; instead of retryFor.
+  /** Until when it is tried again, on the monotonic clock; instead of retryFor. */
+  until?: () => number;
 }
 
-// A task that has ended, but not well.
+/** A task that has ended, but not well. */
 export class TaskFailedError extends Error {
   override name = "TaskFailedError";
   constructor(readonly task: Task) {
@@ -53,6 +64,7 @@ const longestWaitMs = 60_000; // Of one request.
 const mostInBatch = 10_000;
 const largestBatch = 4 << 20; // Bytes; the server takes 8 MiB.
 
+/** A server. Keeps connections open between calls. */
 export class Handoff {
   readonly #transport: Transport;
   readonly #retryForMs: number;
@@ -72,14 +84,14 @@ export class Handoff {
     return this.#retryForMs;
   }
 
-  // Closes the connections that are kept open; a process ends without it, too.
+  /** Closes the connections that are kept open; a process ends without it, too. */
   close(): void {
     this.#transport.close();
   }
 
   // -- Handing in ---------------------------------------------------------------------------------
 
-  // Resolves when it is stored. Rejects with a FullError if there was no room for all of retryFor.
+  /** Resolves when it is stored. Rejects with a FullError if there was no room for all of retryFor. */
   async enqueue<Payload = unknown>(task: NewTask<Payload>, options: CallOptions = {}): Promise<Enqueued> {
     const id = task.id ?? newId();
     const answer = (await this.call("POST", "/v1/tasks", { ...options, body: { ...task, id } })) as Enqueued;
@@ -88,8 +100,10 @@ export class Handoff {
     return { id: answer.id, state: answer.state, duplicate: answer.duplicate && !isOurs };
   }
 
-  // Any number, in requests of at most 10,000 tasks and some MiB. Each request is stored as a whole or not at all; if one is refused, the error's `accepted` has the ids of those before it,
-  // and its `field` the index among all: "[10017].queue".
+  /**
+   * Any number, in requests of at most 10,000 tasks and some MiB. Each request is stored as a whole or not at all; if one is refused, the error's `accepted` has the ids of those before it,
+   * and its `field` the index among all: "[10017].queue".
+   */
   async enqueueMany(tasks: Iterable<NewTask> | AsyncIterable<NewTask>, options: CallOptions = {}): Promise<string[]> {
     const ids: string[] = [];
     let lines: string[] = [];
@@ -138,13 +152,13 @@ export class Handoff {
     return (await this.call("GET", `/v1/tasks/${encodeURIComponent(id)}`, options)) as Task<Payload, Result>;
   }
 
-  // The task, when it has finished. Rejects with a WaitTimeoutError if it has not by then.
+  /** The task, when it has finished. Rejects with a WaitTimeoutError if it has not by then. */
   async wait<Payload = unknown, Result = unknown>(id: string, options: WaitOptions = {}): Promise<Task<Payload, Result>> {
     const isOver = (task: Task): boolean => finished.includes(task.state);
     return (await this.#waitFor(`/v1/tasks/${encodeURIComponent(id)}`, `task ${id}`, isOver, options)) as Task<Payload, Result>;
   }
 
-  // What its handler has returned. Rejects with a TaskFailedError if it is dead or cancelled.
+  /** What its handler has returned. Rejects with a TaskFailedError if it is dead or cancelled. */
   async result<Result = unknown>(id: string, options: WaitOptions = {}): Promise<Result> {
     const task = await this.wait<unknown, Result>(id, options);
     if (task.state !== "done") throw new TaskFailedError(task);
@@ -155,12 +169,12 @@ export class Handoff {
     return (await this.call("GET", `/v1/tasks${query({ ...filter })}`, options)) as TaskPage;
   }
 
-  // Why it is not running.
+  /** Why it is not running. */
   async explain(id: string, options: CallOptions = {}): Promise<Explanation> {
     return (await this.call("GET", `/v1/tasks/${encodeURIComponent(id)}/explain`, options)) as Explanation;
   }
 
-  // What its handlers have said.
+  /** What its handlers have said. */
   async log(id: string, options: CallOptions = {}): Promise<LogLine[]> {
     return ((await this.call("GET", `/v1/tasks/${encodeURIComponent(id)}/log`, options)) as { lines: LogLine[] }).lines;
   }
@@ -171,7 +185,7 @@ export class Handoff {
     return this.#change(id, "cancel", { ...options, body: reason === "" ? {} : { reason } });
   }
 
-  // Runs a finished one again.
+  /** Runs a finished one again. */
   async retry(id: string, options: CallOptions = {}): Promise<Task> {
     return this.#change(id, "retry", options);
   }
@@ -188,7 +202,7 @@ export class Handoff {
     }
   }
 
-  // Sets what is named, and leaves the rest: docs/http-api.md has the names.
+  /** Sets what is named, and leaves the rest: docs/http-api.md has the names. */
   async setQueue(name: string, settings: Record<string, unknown>, options: CallOptions = {}): Promise<Record<string, unknown>> {
     return (await this.call("PUT", `/v1/queues/${encodeURIComponent(name)}`, { ...options, body: settings })) as Record<string, unknown>;
   }
@@ -199,7 +213,7 @@ export class Handoff {
 
   // -- Workflows ----------------------------------------------------------------------------------
 
-  // Stores all steps, or none.
+  /** Stores all steps, or none. */
   async startWorkflow(workflow: NewWorkflow, options: CallOptions = {}): Promise<StartedWorkflow> {
     const id = workflow.id ?? newId();
     const answer = (await this.call("POST", "/v1/workflows", { ...options, body: { ...workflow, id } })) as StartedWorkflow;
@@ -210,7 +224,7 @@ export class Handoff {
     return (await this.call("GET", `/v1/workflows/${encodeURIComponent(id)}`, options)) as Workflow;
   }
 
-  // The workflow, when all of its steps have ended.
+  /** The workflow, when all of its steps have ended. */
   async waitForWorkflow(id: string, options: WaitOptions = {}): Promise<Workflow> {
     const isOver = (workflow: Workflow): boolean => workflow.finished_at !== undefined;
     return this.#waitFor(`/v1/workflows/${encodeURIComponent(id)}`, `workflow ${id}`, isOver, options);
@@ -220,7 +234,7 @@ export class Handoff {
     return (await this.call("POST", `/v1/workflows/${encodeURIComponent(id)}/cancel`, options)) as Workflow;
   }
 
-  // Its steps that are dead or cancelled.
+  /** Its steps that are dead or cancelled. */
   async retryWorkflow(id: string, options: CallOptions = {}): Promise<Workflow> {
     return (await this.call("POST", `/v1/workflows/${encodeURIComponent(id)}/retry`, options)) as Workflow;
   }
@@ -241,7 +255,7 @@ export class Handoff {
     }
   }
 
-  // One call, made again while that may help: the body of its answer. `onLoss` hears of each try that had no answer. For what this class has no method for.
+  /** One call, made again while that may help: the body of its answer. `onLoss` hears of each try that had no answer. For what this class has no method for. */
   async call(method: string, path: string, call: Call = {}, onLoss: () => void = () => {}): Promise<unknown> {
     return (await this.#tryFor(method, path, call, onLoss)).body;
   }
@@ -273,7 +287,7 @@ export class Handoff {
   }
 }
 
-// True if the same request may be answered otherwise a little later.
+/** True if the same request may be answered otherwise a little later. */
 export function mayPass(error: HandoffError): boolean {
   return ["full", "unavailable", "unreachable", "internal"].includes(error.code);
 }

@@ -15,10 +15,14 @@ export interface ErrorDetails {
 
 export class HandoffError extends Error {
   readonly code: ErrorCode;
-  readonly status: number; // Of HTTP; 0 if there was no answer.
-  readonly field: string | undefined; // What of the request is wrong: "priority", "[17].queue".
-  readonly retryAfterMs: number | undefined; // What the server asks for.
-  accepted: string[] | undefined; // enqueueMany(): the ids of those that were stored before this happened.
+  /** Of HTTP; 0 if there was no answer. */
+  readonly status: number;
+  /** What of the request is wrong: "priority", "[17].queue". */
+  readonly field: string | undefined;
+  /** What the server asks for. */
+  readonly retryAfterMs: number | undefined;
+  /** enqueueMany(): the ids of those that were stored before this happened. */
+  accepted: string[] | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
@@ -30,17 +34,17 @@ export class HandoffError extends Error {
   }
 }
 
-// The queue has no room, and had none for as long as was allowed.
+/** The queue has no room, and had none for as long as was allowed. */
 export class FullError extends HandoffError {}
-// No token, an unknown one, or one with another role.
+/** No token, an unknown one, or one with another role. */
 export class NotAllowedError extends HandoffError {}
-// The server cannot be reached, or cannot write now, and could not for as long as was allowed.
+/** The server cannot be reached, or cannot write now, and could not for as long as was allowed. */
 export class UnavailableError extends HandoffError {}
-// The task is somebody else's by now.
+/** The task is somebody else's by now. */
 export class StaleLeaseError extends HandoffError {}
-// Somebody has cancelled the task.
+/** Somebody has cancelled the task. */
 export class CancelledError extends HandoffError {}
-// wait() and result(): the time is up. The task goes on.
+/** wait() and result(): the time is up. The task goes on. */
 export class WaitTimeoutError extends HandoffError {}
 
 export function errorOf(code: ErrorCode, message: string, details: ErrorDetails): HandoffError {
@@ -57,7 +61,7 @@ export function errorOf(code: ErrorCode, message: string, details: ErrorDetails)
   }
 }
 
-// Why the signal of an attempt is aborted, besides StaleLeaseError and CancelledError.
+/** Why the signal of an attempt is aborted, besides StaleLeaseError and CancelledError. */
 export class TimedOutError extends Error {
   override name = "TimedOutError"; // The attempt takes longer than the task's timeout.
 }
@@ -67,21 +71,21 @@ export class StoppingError extends Error {
 
 // -- What a handler may throw ---------------------------------------------------------------------
 
-// Not now: tried again after `later`. Costs no attempt.
+/** Not now: tried again after `later`. Costs no attempt. */
 export class Defer extends Error {
   override name = "Defer";
   constructor(readonly later: string | number) {
     super(`deferred for ${later}`);
   }
 }
-// Failed; tried again after `after`, if attempts are left.
+/** Failed; tried again after `after`, if attempts are left. */
 export class Retry extends Error {
   override name = "Retry";
   constructor(readonly after: string | number, message: string) {
     super(message);
   }
 }
-// Failed for good: dead at once, whatever attempts are left.
+/** Failed for good: dead at once, whatever attempts are left. */
 export class Fail extends Error {
   override name = "Fail";
 }

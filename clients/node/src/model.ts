@@ -12,7 +12,8 @@ export interface NewTask<Payload = unknown> {
   priority?: number;
   max_attempts?: number;
   timeout?: Duration;
-  id?: string; // A UUID; made here otherwise.
+  /** A UUID; made here otherwise. */
+  id?: string;
   unique_key?: string;
   unique_for?: Duration;
   expires_in?: Duration;
@@ -25,7 +26,8 @@ export interface NewTask<Payload = unknown> {
 export interface Enqueued {
   id: string;
   state: TaskState;
-  duplicate: boolean; // There was one with that id or unique_key; the id is that one's.
+  /** There was one with that id or unique_key; the id is that one's. */
+  duplicate: boolean;
 }
 
 export interface Progress {
@@ -50,7 +52,8 @@ export interface Task<Payload = unknown, Result = unknown> {
   finished_at?: string;
   progress: Progress;
   result?: Result;
-  reason?: string; // Why it is dead or cancelled.
+  /** Why it is dead or cancelled. */
+  reason?: string;
   errors: { attempt: number; at: string; message: string }[];
   worker?: string;
   group?: string;
@@ -99,7 +102,8 @@ export interface NewWorkflow {
 
 export interface StartedWorkflow {
   id: string;
-  tasks: Record<string, string>; // Step -> id of its task.
+  /** Step -> id of its task. */
+  tasks: Record<string, string>;
   duplicate: boolean;
 }
 
@@ -123,7 +127,7 @@ export interface Workflow {
   }[];
 }
 
-// What POST /v1/claim gives.
+/** What POST /v1/claim gives. */
 export interface Claimed {
   id: string;
   queue: string;

@@ -24,43 +24,61 @@ import { isOver, Lease } from "./lease.js";
 import type { Claimed } from "./model.js";
 
 export interface WorkerOptions {
-  queues: string[]; // Looked at in this order.
-  concurrency?: number; // Handlers at a time. 10.
-  leaseFor?: Duration; // After so long without a sign of life a task is given to somebody else. 30s.
-  grace?: Duration; // How long handlers may go on after stop(). 25s.
-  name?: string; // How the server calls it; otherwise host and process.
-  wait?: Duration; // Of one claim. 30s.
-  log?: (message: string) => void; // Of what goes wrong. console.error.
+  /** Looked at in this order. */
+  queues: string[];
+  /** Handlers at a time. 10. */
+  concurrency?: number;
+  /** After so long without a sign of life a task is given to somebody else. 30s. */
+  leaseFor?: Duration;
+  /** How long handlers may go on after stop(). 25s. */
+  grace?: Duration;
+  /** How the server calls it; otherwise host and process. */
+  name?: string;
+  /** Of one claim. 30s. */
+  wait?: Duration;
+  /** Of what goes wrong. console.error. */
+  log?: (message: string) => void;
 }
 
 export interface RunOptions {
-  signal?: AbortSignal; // Aborted: as stop().
-  signals?: NodeJS.Signals[]; // Of the process: the first is as stop(), a second one ends the process.
+  /** Aborted: as stop(). */
+  signal?: AbortSignal;
+  /** Of the process: the first is as stop(), a second one ends the process. */
+  signals?: NodeJS.Signals[];
 }
 
 export interface WorkerReport {
   done: number;
   failed: number;
   deferred: number;
-  cancelled: number; // By somebody, while they ran.
-  givenBack: number; // Unfinished when it stopped.
-  stale: number; // Their lease was lost, or what became of them could not be told: others try them again.
+  /** By somebody, while they ran. */
+  cancelled: number;
+  /** Unfinished when it stopped. */
+  givenBack: number;
+  /** Their lease was lost, or what became of them could not be told: others try them again. */
+  stale: number;
 }
 
-// What a handler knows of its task, and can say about it.
+/** What a handler knows of its task, and can say about it. */
 export interface Attempt {
   readonly id: string;
   readonly queue: string;
   readonly kind: string;
-  readonly attempt: number; // From 1.
+  /** From 1. */
+  readonly attempt: number;
   readonly maxAttempts: number;
   readonly group: string | undefined;
   readonly trace: string | undefined;
-  readonly inputs: Readonly<Record<string, unknown>>; // Results of the steps before it, in a workflow.
-  readonly signal: AbortSignal; // Aborted: stop. Its reason says why.
-  readonly stopping: AbortSignal; // Aborted: the worker ends, but the handler may go on for the grace.
-  progress(fraction: number, note?: string): void; // Told soon; the last counts.
-  log(line: string): void; // Kept with the task: handoff.log(id).
+  /** Results of the steps before it, in a workflow. */
+  readonly inputs: Readonly<Record<string, unknown>>;
+  /** Aborted: stop. Its reason says why. */
+  readonly signal: AbortSignal;
+  /** Aborted: the worker ends, but the handler may go on for the grace. */
+  readonly stopping: AbortSignal;
+  /** Told soon; the last counts. */
+  progress(fraction: number, note?: string): void;
+  /** Kept with the task: handoff.log(id). */
+  log(line: string): void;
 }
 
 export type Handler<Payload = unknown, Result = unknown> = (payload: Payload, task: Attempt) => Result | Promise<Result>;
@@ -69,6 +87,7 @@ const mostAtOnce = 1000;
 const longestError = 16_384;
 const endsSoonMs = 1000;
 
+/** Works on tasks, `concurrency` at a time, until it is stopped. */
 export class Worker {
   readonly #handoff: Handoff;
   readonly #options: Required<Omit<WorkerOptions, "leaseFor" | "grace" | "wait">>;
@@ -98,19 +117,20 @@ export class Worker {
     if (this.#leaseForMs < 1000) throw new TypeError("leaseFor is 1s at least");
   }
 
+  /** What to do with tasks of a kind. */
   handle<Payload = unknown, Result = unknown>(kind: string, handler: Handler<Payload, Result>): this {
     if (this.#handlers.has(kind)) throw new TypeError(`kind "${kind}" has a handler already`);
     this.#handlers.set(kind, handler as Handler<never>);
     return this;
   }
 
-  // For tasks of all kinds that have no handler of their own; task.kind says which.
+  /** For tasks of all kinds that have no handler of their own; task.kind says which. */
   handleAny<Payload = unknown, Result = unknown>(handler: Handler<Payload, Result>): this {
     this.#anyHandler = handler as Handler<never>;
     return this;
   }
 
-  // Works until it is stopped. Survives a server that is away; rejects if the server does not let it in, or does not understand it, after all handlers have ended. Once for each worker.
+  /** Works until it is stopped. Survives a server that is away; rejects if the server does not let it in, or does not understand it, after all handlers have ended. Once for each worker. */
   async run(options: RunOptions = {}): Promise<WorkerReport> {
     if (this.#hasRun) throw new Error("a worker runs once");
     this.#hasRun = true;
@@ -134,7 +154,7 @@ export class Worker {
     return { ...this.#report };
   }
 
-  // Any number of times; run() resolves when all handlers have ended.
+  /** Any number of times; run() resolves when all handlers have ended. */
   stop(): void {
     this.#stopping.abort(new StoppingError("the worker ends"));
     this.#onRoom();
