@@ -652,6 +652,7 @@ _LONGEST_ERROR = 16_384
 _MOST_LINES = 1000  # The server keeps as many.
 _BETWEEN_PROGRESS = 0.2  # A handler may say more; the last counts.
 _ENDS_SOON = 1.0
+_RELEASE_FOR = 5.0
 
 
 @dataclass
@@ -1093,10 +1094,12 @@ class _Run:
         self._conclude("fail", {"error": text}, "failed")
 
     def _conclude(self, verb: str, body: Dict[str, Any], count: str) -> None:
-        """Said again until it is answered, or the lease has ended."""
+        """Said again until it is answered, or the lease has ended. Who gives it back is about to end, and cannot wait for long."""
         losses: List[HandoffError] = []
+        now = time.monotonic()
+        soon = now + self._handoff.retry_for
         try:
-            self._post(verb, body, max(self._until, time.monotonic() + self._handoff.retry_for), losses.append)
+            self._post(verb, body, min(soon, now + _RELEASE_FOR) if verb == "release" else max(self._until, soon), losses.append)
         except (HandoffError, TypeError, ValueError) as error:
             if isinstance(error, CancelledError):
                 return self._worker._count("cancelled")

@@ -7,6 +7,7 @@ import { HandoffError, StaleLeaseError } from "./errors.js";
 import type { Claimed, Progress } from "./model.js";
 
 const mostLines = 1000; // The server keeps as many.
+const releaseForMs = 5000;
 const betweenProgressMs = 200; // A handler may say more; the last counts.
 
 export class Lease {
@@ -57,9 +58,10 @@ export class Lease {
     await this.#sendingLines;
   }
 
-  // What became of the task, or that it is given back: said again until it is answered, or the lease has ended.
+  // What became of the task: said again until it is answered, or the lease has ended. Who gives it back is about to end, and cannot wait for long.
   async tell(verb: "done" | "fail" | "defer" | "release", body: Record<string, unknown> = {}): Promise<void> {
-    const ends = Math.max(this.#until, monotonicNow() + this.#handoff.retryForMs);
+    const soon = monotonicNow() + this.#handoff.retryForMs;
+    const ends = verb === "release" ? Math.min(soon, monotonicNow() + releaseForMs) : Math.max(this.#until, soon);
     let losses = 0;
     try {
       await this.#post(verb, body, () => ends, () => ++losses);

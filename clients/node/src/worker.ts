@@ -15,6 +15,7 @@
 //   1. stop(), or a signal. Nothing is claimed any more; the claim that waits is ended, and what came with it goes back.
 //   2. Handlers may go on for `grace`. task.stopping tells those who want to know.
 //   3. task.signal is aborted. Who does not end soon is given back all the same: a process that exits now loses nothing.
+import { setMaxListeners } from "node:events";
 import { hostname } from "node:os";
 import { mayPass, type Call, type Handoff } from "./client.js";
 import { backoff, monotonicNow, pause, toDuration, toMillis, type Duration } from "./duration.js";
@@ -107,6 +108,7 @@ export class Worker {
 
   constructor(handoff: Handoff, options: WorkerOptions) {
     this.#handoff = handoff;
+    setMaxListeners(0, this.#stopping.signal, this.#hurrying.signal); // Each handler listens.
     const { concurrency = 10, name = `${hostname()}/${process.pid}`, log = (message) => console.error(`handoff: ${message}`) } = options;
     if (!Number.isInteger(concurrency) || concurrency < 1) throw new TypeError(`concurrency is a whole number from 1, got ${concurrency}`);
     if (options.queues.length === 0) throw new TypeError("a worker needs a queue");
