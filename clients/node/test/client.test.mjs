@@ -100,10 +100,13 @@ test("a full queue is a FullError once the allowed time is over, and no error if
   assert.ok(error.retryAfterMs >= 1000);
 
   const before = proxy.requests.length;
+  const { answers } = proxy;
   const second = handoff.enqueue(email, { retryFor: "60s" });
-  await eventually(() => proxy.requests.length > before);
+  await eventually(() => proxy.answers > answers); // It was refused.
   await handoff.cancel(id);
   assert.equal((await second).state, "ready");
+  const times = proxy.times.slice(before).filter((_, i) => proxy.requests[before + i].startsWith("POST /v1/tasks HTTP"));
+  assert.ok(times[1] - times[0] >= 990, `Retry-After asks for a second, and it came after ${times[1] - times[0]} ms`);
 });
 
 test("what is wrong has its code, message and field, and is not tried again", async (t) => {

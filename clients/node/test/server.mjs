@@ -91,7 +91,9 @@ export class Proxy {
   #server;
   #sockets = new Set();
   requests = []; // First lines.
+  times = []; // When they came, in milliseconds.
   losses = 0;
+  answers = 0; // Parts of answers that were passed on.
   loses = () => false;
 
   static async start(test, port) {
@@ -125,12 +127,16 @@ export class Proxy {
       const line = data.toString("latin1").split("\r\n", 1)[0];
       if (line.endsWith("HTTP/1.1")) {
         this.requests.push(line);
+        this.times.push(performance.now());
         losing = this.loses(line);
       }
       upstream.write(data);
     });
     upstream.on("data", (data) => {
-      if (!losing) return client.write(data);
+      if (!losing) {
+        client.write(data);
+        return void ++this.answers;
+      }
       ++this.losses;
       client.destroy();
     });

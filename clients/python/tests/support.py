@@ -89,7 +89,9 @@ class Proxy:
     def __init__(self, port: int) -> None:
         self.loses: Callable[[str], bool] = lambda line: False
         self.requests: List[str] = []  # First lines.
+        self.times: List[float] = []  # When they came.
         self.losses = 0
+        self.answers = 0  # Parts of answers that were passed on.
         self._port = port
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
@@ -109,6 +111,7 @@ class Proxy:
             while data := client.recv(65536):
                 line = data.split(b"\r\n", 1)[0].decode("latin1")
                 if line.endswith("HTTP/1.1"):
+                    self.times.append(time.monotonic())
                     self.requests.append(line)
                     state["losing"] = self.loses(line)
                 upstream.sendall(data)
@@ -120,6 +123,7 @@ class Proxy:
                 if state["losing"]:
                     self.losses += 1
                     break
+                self.answers += 1
                 client.sendall(data)
         for each in (client, upstream):
             with contextlib.suppress(OSError):

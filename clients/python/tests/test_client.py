@@ -87,14 +87,16 @@ class Client(ServerTest):
         self.assertRegex(caught.exception.message, "holds 1 of 1")
         self.assertGreaterEqual(caught.exception.retry_after or 0, 1)
 
-        before = len(proxy.requests)
+        before, answers = len(proxy.requests), proxy.answers
         second: List[str] = []
         thread = threading.Thread(target=lambda: second.append(handoff.enqueue("email", "welcome", retry_for=60).state))
         thread.start()
-        eventually(lambda: len(proxy.requests) > before)
+        eventually(lambda: proxy.answers > answers)  # It was refused.
         self.handoff.cancel(first.id)
         thread.join()
         self.assertEqual(second, ["ready"])
+        times = [at for at, line in zip(proxy.times[before:], proxy.requests[before:]) if line.startswith("POST /v1/tasks HTTP")]
+        self.assertGreaterEqual(times[1] - times[0], 0.99)  # Retry-After asks for a second.
 
     def test_what_is_wrong_has_its_code_message_and_field_and_is_not_tried_again(self) -> None:
         proxy = self.proxy()
