@@ -23,6 +23,7 @@ TaskFilter filter_of(const BulkFilter& filter) {
           .kind = filter.kind,
           .state = filter.state,
           .group = filter.group,
+          .error = filter.error,
           .limit = found_at_once,
           .before = std::nullopt};
 }
@@ -98,16 +99,8 @@ std::expected<std::int64_t, TaskError> Tasks::count(const BulkFilter& filter) co
     return or_error<std::int64_t>([&] { return there->count(filter); });
   }
   const TaskFilter meant = filter_of(filter);
-  std::int64_t after = 0;
-  std::int64_t count = 0;
-  for (;;) {
-    const auto found = look<Found>(
-        *core_, [&](Transaction& transaction) { return transaction.find(meant, after); });
-    if (!found) return std::unexpected(found.error());
-    count += std::ssize(*found);
-    if (std::ssize(*found) < found_at_once) return count;
-    after = found->back().first;
-  }
+  return look<std::int64_t>(*core_,
+                            [&](Transaction& transaction) { return transaction.count(meant); });
 }
 
 // -- Looking --------------------------------------------------------------------------------------

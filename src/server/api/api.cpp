@@ -16,6 +16,7 @@ bool is_change(const Route& route) { return route.method != Method::get; }
 
 Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
     : log_(log),
+      store_(options.store),
       line_(options.waiting_limit),
       context_{.tasks = tasks,
                .core = tasks::TasksAccess::shared_core(tasks),
@@ -26,9 +27,11 @@ Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
                .stats = stats_,
                .rate_turns = rate_turns_,
                .line = line_,
+               .started_at = context_.core->clock().now(),
                .payload_limit = options.payload_limit,
                .shutdown = shutting_down_.get_token(),
-               .push_hosts = std::move(options.push_hosts)},
+               .push_hosts = std::move(options.push_hosts),
+               .demo = options.demo},
       tokens_(*context_.core),
       pool_({.workers = options.threads,
              .capacity = options.looks_limit,
@@ -38,15 +41,19 @@ Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
   add_bulk_routes(router_, context_);
   add_claim_routes(router_, context_);
   add_outcome_routes(router_, context_);
+  add_totals_routes(router_, context_);
   add_queue_routes(router_, context_);
   add_workflow_routes(router_, context_);
   add_schedule_routes(router_, context_);
   add_event_routes(router_, context_);
+  add_pages(router_);
+  if (options.demo != nullptr) add_demo_routes(router_, context_);
   add_system_routes();
   context_.core->observe([this](const tasks::Changes& changes) {
     events_.add(changes);
     meters_.add(changes);
   });
+  meters_.set_counts(tasks.queues());
   static_cast<void>(pool_.every(between_sweeps, [this] { look_after_workers(); }));
 }
 

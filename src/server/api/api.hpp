@@ -23,6 +23,8 @@ struct ApiOptions {
   std::size_t threads = 4;           // For what only looks.
   std::size_t looks_limit = 1024;    // That wait for one of these.
   PushHosts push_hosts{};
+  std::string store = "memory";  // Its kind, for /v1/server.
+  Demo* demo = nullptr;
 };
 
 class Api final : public Service {
@@ -42,6 +44,8 @@ class Api final : public Service {
   void on_settings(std::function<void()> changed) {
     context_.settings_changed = std::move(changed);
   }
+  // Tasks that somebody beside it could not hand in.
+  void count_rejected(std::string_view queue, std::uint64_t tasks) { meters_.reject(queue, tasks); }
   // Ends what runs on its pool, by then at the latest; nothing more begins. Before what count_with() was given is gone.
   void finish(Deadline deadline);
   // Of those who work elsewhere, who was not seen for a while is forgotten, unless it has tasks in hand. Done now and then; by tests, when they like.
@@ -61,13 +65,15 @@ class Api final : public Service {
   void note_failure(const Request& request, const ApiError& error);
   void add_system_routes();
   Response metrics();
+  Response about(const Request& request);
   Response readiness();
 
   Log& log_;
   std::stop_source shutting_down_;
+  const std::string store_;
   EventLog events_;
   Meters meters_;
-  SharedText stats_;
+  StatsBoards stats_;
   RateTurns rate_turns_;
   StoreLine line_;
   RemoteWorkers workers_;

@@ -13,15 +13,17 @@
 #include "server/api/call.hpp"
 #include "server/api/rate_turns.hpp"
 #include "server/api/remote_workers.hpp"
+#include "server/api/stats_board.hpp"
 #include "server/api/store_line.hpp"
 #include "server/events/event_log.hpp"
 #include "server/events/meters.hpp"
-#include "server/events/shared_text.hpp"
 #include "server/http/router.hpp"
 #include "server/push/push_hosts.hpp"
 #include "tasks/core.hpp"
 
 namespace handoff::server {
+
+class Demo;
 
 struct ApiContext {
   tasks::Tasks tasks;
@@ -30,12 +32,14 @@ struct ApiContext {
   RemoteWorkers& workers;
   EventLog& events;
   Meters& meters;
-  SharedText& stats;  // Of all queues, for event streams.
+  StatsBoards& stats;
   RateTurns& rate_turns;
   StoreLine& line;
+  tasks::Time started_at;
   std::size_t payload_limit;
   std::stop_token shutdown;                  // Requested when the server begins to end.
   PushHosts push_hosts;                      // Whom tasks may be sent to.
+  Demo* demo = nullptr;                      // Nothing without --demo.
   std::function<void()> settings_changed{};  // Called after those of a queue were.
 };
 
@@ -78,9 +82,12 @@ void add_task_routes(Router& router, ApiContext& api);
 void add_bulk_routes(Router& router, ApiContext& api);
 void add_claim_routes(Router& router, ApiContext& api);
 void add_outcome_routes(Router& router, ApiContext& api);
+void add_totals_routes(Router& router, ApiContext& api);
 void add_queue_routes(Router& router, ApiContext& api);
 void add_workflow_routes(Router& router, ApiContext& api);
 void add_schedule_routes(Router& router, ApiContext& api);
 void add_event_routes(Router& router, ApiContext& api);
+void add_pages(Router& router);
+void add_demo_routes(Router& router, ApiContext& api);
 
 }  // namespace handoff::server

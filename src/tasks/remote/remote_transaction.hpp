@@ -68,6 +68,7 @@ class RemoteTransaction final : public Transaction {
   std::vector<DeadGroup> dead(std::string_view queue) override;
   std::vector<std::pair<std::int64_t, TaskId>> find(const TaskFilter& filter,
                                                     std::int64_t after) override;
+  std::int64_t count(const TaskFilter& filter) override;
   std::optional<Task> get(const TaskId& id) override;
   TaskPage list(const TaskFilter& filter) override;
   std::vector<LogLine> lines_of(const TaskId& id) override;

@@ -38,7 +38,13 @@ QueueLook RemoteTransaction::look(std::string_view queue) {
 }
 
 std::vector<QueueLook> RemoteTransaction::look_at_all() {
-  return wire::read_queues(ask({.path = "/v1/queues"}), now());
+  std::vector<QueueLook> looks;
+  std::string cursor;
+  do {
+    const std::string path = cursor.empty() ? "/v1/queues" : "/v1/queues?cursor=" + escaped(cursor);
+    cursor = wire::read_queues(ask({.path = path}), now(), looks);
+  } while (!cursor.empty());
+  return looks;
 }
 
 void RemoteTransaction::configure(std::string_view queue, const QueueSettings& settings) {
@@ -142,6 +148,9 @@ std::vector<TokenRow> RemoteTransaction::tokens() {
 std::vector<std::pair<std::int64_t, TaskId>> RemoteTransaction::find(const TaskFilter&,
                                                                      std::int64_t) {
   refuse("tasks are changed in bulk by the server");
+}
+std::int64_t RemoteTransaction::count(const TaskFilter&) {
+  refuse("tasks are counted by the server");
 }
 
 Chore RemoteTransaction::promote(int) { keeps_time_itself(); }

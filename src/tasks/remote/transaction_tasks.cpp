@@ -86,6 +86,8 @@ TaskPage RemoteTransaction::list(const TaskFilter& filter) {
   add("queue", filter.queue);
   add("kind", filter.kind);
   add("group", filter.group);
+  add("error", filter.error);
+  if (!filter.has_payloads) add("payload", "false");
   if (filter.state) add("state", to_string(*filter.state));
   if (filter.before) add("cursor", fmt::to_string(*filter.before));
   return wire::read_page(ask({.path = path}), store_.has_codec());

@@ -66,7 +66,8 @@ std::vector<Recorded> read_recorded(std::string_view body, std::size_t count);
 // -- wire_queues.cpp ------------------------------------------------------------------------------
 
 QueueLook read_queue(std::string_view body, Time now);
-std::vector<QueueLook> read_queues(std::string_view body, Time now);
+// Adds a page of them; returns where the next begins, or nothing.
+std::string read_queues(std::string_view body, Time now, std::vector<QueueLook>& looks);
 // Only what differs. Empty if nothing does.
 std::string write_settings(const QueueSettings& settings, const QueueSettings& now);
 

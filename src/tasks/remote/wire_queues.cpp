@@ -61,8 +61,9 @@ BOOST_DESCRIBE_STRUCT(QueueBody, (), (name, paused, counts, bytes, oldest_ready_
 
 struct QueuesBody {
   std::vector<QueueBody> queues;
+  std::optional<std::string> next_cursor;
 };
-BOOST_DESCRIBE_STRUCT(QueuesBody, (), (queues))
+BOOST_DESCRIBE_STRUCT(QueuesBody, (), (queues, next_cursor))
 
 std::string_view name_of(WhenFull policy) {
   return policy == WhenFull::block         ? "block"
@@ -174,12 +175,10 @@ QueueLook read_queue(std::string_view body, Time now) {
   return to_look(read<QueueBody>(body), now);
 }
 
-std::vector<QueueLook> read_queues(std::string_view body, Time now) {
-  std::vector<QueueLook> looks;
-  for (QueueBody& each : read<QueuesBody>(body).queues) {
-    looks.push_back(to_look(std::move(each), now));
-  }
-  return looks;
+std::string read_queues(std::string_view body, Time now, std::vector<QueueLook>& looks) {
+  auto page = read<QueuesBody>(body);
+  for (QueueBody& each : page.queues) looks.push_back(to_look(std::move(each), now));
+  return page.next_cursor.value_or("");
 }
 
 // What stays as it is is not said, so that two who change different things are both heard, and a secret, which nobody is shown, is kept.
