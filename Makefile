@@ -43,10 +43,10 @@ crash: deps ## Kill processes that enqueue and work, at random, for CRASH_SECOND
 tsan: deps ## The concurrent tests under ThreadSanitizer
 	@tools/test tsan
 
-asan: deps ## All tests under AddressSanitizer and UndefinedBehaviorSanitizer
+asan: deps ## Coroutines, channels and the server as g++ builds them, under AddressSanitizer
 	@tools/test asan
 
-clang: deps ## All tests as clang 19 builds them, under its sanitizers; no warnings allowed
+clang: deps ## All tests as clang 19 builds them, under AddressSanitizer and UndefinedBehaviorSanitizer
 	@tools/test clang
 
 package: build ## Use the library from outside, in every way we promise

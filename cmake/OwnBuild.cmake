@@ -24,3 +24,10 @@ if(HANDOFF_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     add_compile_options(-fpch-preprocess)
   endif()
 endif()
+
+# Links in a tenth of the time.
+find_program(HANDOFF_MOLD mold)
+mark_as_advanced(HANDOFF_MOLD)
+if(HANDOFF_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()

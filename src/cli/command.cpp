@@ -174,7 +174,11 @@ class Reading {
     CLI::App& app = *command.app;
     const bool is_program = command.parent == nullptr;
     if (!command.run && !is_program) return;
-    app.add_option("--store", session_.store);
+    const auto take_store = [this](const std::string& store) {
+      session_.store = store;
+      session_.is_store_given = true;
+    };
+    app.add_option_function<std::string>("--store", take_store);
     app.add_option("--token-file", session_.token_file);
     app.add_option("--ca-file", session_.ca_file);
     app.add_flag("--json", session_.is_json);

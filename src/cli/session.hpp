@@ -15,7 +15,8 @@ enum class StoreUse { look, hand_in };
 struct Session {
   Session();
 
-  std::string store;       // --store, HANDOFF_STORE, or sqlite:handoff.db.
+  std::string store;            // --store, HANDOFF_STORE, or sqlite:handoff.db.
+  bool is_store_given = false;  // By --store.
   std::string token_file;  // --token-file, or HANDOFF_TOKEN_FILE: for a server that wants a token.
   std::string ca_file;     // --ca-file, or HANDOFF_CA_FILE.
   bool is_json = false;

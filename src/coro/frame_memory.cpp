@@ -66,9 +66,9 @@ void free_all(Block* block) {
 }
 
 // A thread's own.
-class Kept {
+class KeptFrames {
  public:
-  ~Kept() {
+  ~KeptFrames() {
     is_gone_ = true;
     for (List& each : lists_) free_all(std::exchange(each.front, nullptr));
   }
@@ -113,7 +113,7 @@ class Kept {
       false;  // The thread is ending, and frames may still be freed by what ends after this.
 };
 
-thread_local Kept kept;
+thread_local KeptFrames kept;
 
 }  // namespace
 

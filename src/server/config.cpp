@@ -133,6 +133,10 @@ constexpr auto keys = std::to_array<ConfigKey>({
      [](Config& config, std::string_view value) {
        return read_number<std::size_t>(value, 1, 1'000'000, config.connections);
      }},
+    {"waiting_limit", "N", "Requests that may wait for the store; those past them get 503",
+     [](Config& config, std::string_view value) {
+       return read_number<std::size_t>(value, 1, 1'000'000, config.waiting_limit);
+     }},
     {"payload_limit", "BYTES", "Of one task",
      [](Config& config, std::string_view value) {
        return read_number<std::size_t>(value, 1, most_bytes, config.payload_limit);
@@ -222,15 +226,58 @@ Configured set_from_file(Config& config, const std::string& path) {
   return {};
 }
 
+namespace {
+
+constexpr std::string_view prefix = "HANDOFF_";
+
+// "payload_limit" as HANDOFF_PAYLOAD_LIMIT.
+std::string variable_of(std::string_view key) {
+  std::string name(prefix);
+  name += key;
+  std::ranges::transform(name, name.begin(), [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return name;
+}
+
+// Of the command line, of programs that `handoff work` runs, and of Kubernetes.
+bool is_of_others(std::string_view name) {
+  constexpr auto others = std::to_array<std::string_view>(
+      {"HANDOFF_CONFIG", "HANDOFF_TOKEN", "HANDOFF_SERVER", "HANDOFF_URL", "HANDOFF_TASK_ID",
+       "HANDOFF_QUEUE", "HANDOFF_KIND", "HANDOFF_ATTEMPT", "HANDOFF_MAX_ATTEMPTS", "HANDOFF_GROUP",
+       "HANDOFF_TRACE"});
+  return std::ranges::find(others, name) != others.end() || name == "HANDOFF_PORT" ||
+         name.starts_with("HANDOFF_PORT_") || name.starts_with("HANDOFF_SERVICE_");
+}
+
+}  // namespace
+
+Configured check_environment(std::span<const std::string> names) {
+  std::vector<std::string> known;
+  for (const ConfigKey& each : keys) known.push_back(variable_of(each.name));
+  std::vector<std::string_view> keys_known{"CONFIG"};
+  for (const std::string& each : known) {
+    keys_known.push_back(std::string_view(each).substr(prefix.size()));
+  }
+  for (const std::string& name : names) {
+    if (!name.starts_with(prefix) || is_of_others(name)) continue;
+    if (std::ranges::find(known, name) != known.end()) continue;
+    const auto meant = tasks::nearest(std::string_view(name).substr(prefix.size()), keys_known);
+    if (!meant) continue;
+    return std::unexpected(
+        fmt::format("the environment has {}, which means nothing; did you mean "
+                    "{}{}?",
+                    name, prefix, *meant));
+  }
+  return {};
+}
+
 Configured set_from_environment(Config& config,
                                 const std::function<const char*(const char*)>& get) {
   for (const ConfigKey& each : keys) {
-    std::string name = "HANDOFF_" + std::string(each.name);
-    std::ranges::transform(name, name.begin(), [](char c) {
-      return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    });
+    const std::string name = variable_of(each.name);
     const char* const value = get(name.c_str());
-    if (value == nullptr) continue;
+    if (value == nullptr || *value == '\0') continue;  // Set to nothing is not set.
     if (auto good = set(config, each.name, value, name); !good) return good;
   }
   return {};

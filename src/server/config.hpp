@@ -35,6 +35,7 @@ struct Config {
   std::vector<std::string> hosts{};
   int threads = 0;
   std::size_t connections = 10'000;
+  std::size_t waiting_limit = 4096;
   std::size_t payload_limit = std::size_t{1} << 20;
   std::size_t body_limit = std::size_t{8} << 20;
   std::chrono::milliseconds grace = std::chrono::seconds(30);
@@ -63,6 +64,9 @@ using Configured = std::expected<void, std::string>;
 // HANDOFF_<KEY>, for all keys; `get` is getenv, or what a test gives.
 [[nodiscard]] Configured set_from_environment(Config& config,
                                               const std::function<const char*(const char*)>& get);
+// One that is nearly HANDOFF_<KEY> is an error that names the right one. `names` are those of the whole environment: what others set for themselves is left alone, as is what
+// Kubernetes sets for a service that is called handoff.
+[[nodiscard]] Configured check_environment(std::span<const std::string> names);
 // What belongs together.
 [[nodiscard]] Configured check(const Config& config);
 

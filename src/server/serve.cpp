@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "handoff/event.hpp"
+#include "handoff/log.hpp"
 #include "handoff/tasks/duration.hpp"
 #include "handoff/tasks/tasks.hpp"
 #include "server/api/api.hpp"
@@ -73,6 +74,21 @@ void wait_for(Event& stopped) {
 #endif
 }
 
+// What the library has to say goes where the server speaks, in the same form.
+class LibraryLines {
+ public:
+  explicit LibraryLines(const LogOptions& options)
+      : before_(set_log([log = std::make_shared<Log>(options)](std::string_view line) {
+          log->warning(line);
+        })) {}
+  LibraryLines(const LibraryLines&) = delete;
+  LibraryLines& operator=(const LibraryLines&) = delete;
+  ~LibraryLines() { set_log(std::move(before_)); }
+
+ private:
+  LogSink before_;
+};
+
 PusherOptions pusher_options(const Config& config, std::shared_ptr<Event> bell) {
   return {.hosts = config.push_hosts,
           .notify_secret = config.notify_secret,
@@ -87,8 +103,13 @@ void serve(const Config& config, const std::stop_token& stop,
            const std::function<void(const Listening&)>& on_listening) {
   if (const auto good = check(config); !good) throw std::runtime_error(good.error());
   Log log(config.log);
+  const LibraryLines lines(config.log);
   const tasks::Tasks tasks = open_store(config);
-  Api api(tasks, {.payload_limit = config.payload_limit, .push_hosts = config.push_hosts}, log);
+  Api api(tasks,
+          {.payload_limit = config.payload_limit,
+           .waiting_limit = config.waiting_limit,
+           .push_hosts = config.push_hosts},
+          log);
   must_be_safe(config, api.tokens());
   const auto bell = std::make_shared<Event>();
   api.on_settings([bell] { bell->set(); });

@@ -13,6 +13,17 @@ namespace {
 constexpr std::ptrdiff_t most_calls = 512;    // In one transaction: others wait for its end.
 constexpr std::size_t callers_at_once = 8;    // Of a store elsewhere, for those who must not wait.
 constexpr std::size_t most_waiting = 10'000;  // For one of them.
+
+void count_commit(Batcher::Totals& totals, std::size_t calls, Duration spent) {
+  using Totals = Batcher::Totals;
+  totals.calls += calls;
+  ++totals.commits;
+  totals.spent += spent;
+  const auto size = std::ranges::lower_bound(Totals::sizes, static_cast<int>(calls));
+  ++totals.by_size[static_cast<std::size_t>(size - Totals::sizes.begin())];
+  const auto time = std::ranges::lower_bound(Totals::times, spent);
+  ++totals.by_time[static_cast<std::size_t>(time - Totals::times.begin())];
+}
 }  // namespace
 
 // Leads in the place of those who must not wait.
@@ -67,9 +78,7 @@ void Batcher::run_alone(const Work& work) {
   const TimePoint began = now();
   static_cast<void>(store_.transact(work));
   const auto turn = lock_.hold();
-  ++totals_.calls;
-  ++totals_.commits;
-  totals_.spent += now() - began;
+  count_commit(totals_, 1, now() - began);
 }
 
 void Batcher::run_alone_later(Work work, Done done) {
@@ -134,12 +143,10 @@ void Batcher::lead(const Call* own) {
     const auto end = waiting_.begin() + std::min(std::ssize(waiting_), most_calls);
     calls.assign(waiting_.begin(), end);
     waiting_.erase(waiting_.begin(), end);
-    totals_.calls += calls.size();
-    ++totals_.commits;
   }
   const TimePoint began = now();
   run_all(calls);
-  pass_on(now() - began);
+  pass_on(calls.size(), now() - began);
   // Whoever is told may be gone at once.
   for (Call* const each : calls) {
     if (each->done) {
@@ -152,11 +159,11 @@ void Batcher::lead(const Call* own) {
 }
 
 // To the first of those who have come meanwhile.
-void Batcher::pass_on(Duration spent) {
+void Batcher::pass_on(std::size_t calls, Duration spent) {
   Call* next = nullptr;
   {
     const auto turn = lock_.hold();
-    totals_.spent += spent;
+    count_commit(totals_, calls, spent);
     if (waiting_.empty()) {
       has_leader_ = false;
       idle_.set();

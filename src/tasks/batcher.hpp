@@ -8,7 +8,10 @@
 // Those who must not wait here (coroutines, event loops) leave their call and are called back. If one of them would lead, a thread of ours does: it is started with the first such call.
 #pragma once
 
+#include <array>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -51,6 +54,18 @@ class Batcher {
     std::uint64_t calls = 0;
     std::uint64_t commits = 0;
     Duration spent{};  // In transactions.
+    // How many commits had up to so many calls, or took up to so long; the last ones have the rest.
+    static constexpr std::array sizes{1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
+    static constexpr std::array<std::chrono::microseconds, 16> times = {
+        {std::chrono::microseconds(100), std::chrono::microseconds(250),
+         std::chrono::microseconds(500), std::chrono::microseconds(1000),
+         std::chrono::microseconds(2500), std::chrono::microseconds(5000),
+         std::chrono::milliseconds(10), std::chrono::milliseconds(25),
+         std::chrono::milliseconds(50), std::chrono::milliseconds(100),
+         std::chrono::milliseconds(250), std::chrono::milliseconds(500), std::chrono::seconds(1),
+         std::chrono::milliseconds(2500), std::chrono::seconds(5), std::chrono::seconds(10)}};
+    std::array<std::uint64_t, sizes.size() + 1> by_size{};
+    std::array<std::uint64_t, times.size() + 1> by_time{};
   };
   Totals totals() const;
 
@@ -69,7 +84,7 @@ class Batcher {
   void run_alone_later(Work work, Done done);
   bool enter_locked(Call& call);
   void lead(const Call* own);
-  void pass_on(Duration spent);
+  void pass_on(std::size_t calls, Duration spent);
   void run_all(std::vector<Call*> calls);
 
   Store& store_;

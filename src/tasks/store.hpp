@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <expected>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -42,6 +43,8 @@ struct ClaimRequest {
   int most = 1;
   Millis lease_for{};  // 0: as the queue says.
   std::string worker;
+  // Of payloads: no more are claimed than fit, but always one.
+  std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
   bool is_for_others =
       false;  // Whoever does the work may outlive this process: only the lease says when it is lost.
   std::int64_t worker_row = 0;  // Of add_worker(); 0: it has none.
@@ -76,6 +79,7 @@ struct ClaimResult {
   std::vector<Claimed> tasks;
   std::optional<Millis> again_in;  // A limit was reached that lets some more through then.
   bool has_more = false;           // There may be more that could be claimed now.
+  bool is_cut = false;             // There are: they did not fit into most_bytes.
 };
 
 // What became of an attempt.
@@ -150,11 +154,24 @@ struct WorkflowPage {
   std::optional<std::int64_t> next;
 };
 
+// As many of them as were wanted.
+struct StepResults {
+  std::vector<StepResult> results;
+  std::vector<std::string> left_out;  // Names of the others.
+};
+
 // Somebody who takes tasks, for those who look.
 struct WorkerRow {
   std::string name;
   std::vector<WorkerLook::Queue> queues;
   std::vector<std::string> kinds;
+};
+
+// Somebody elsewhere who has tasks of a queue in hand.
+struct AtWork {
+  std::string worker;
+  std::string queue;
+  bool is_listed = false;  // Among the workers.
 };
 
 // Who may use a server of this store. Only the hash is kept.
@@ -224,6 +241,8 @@ class Transaction {
   virtual std::expected<int, TaskError> replay_workflow(const WorkflowId& id) = 0;
   // Of all tasks before it that are done, also of those before these.
   virtual std::vector<StepResult> inputs_of(const TaskId& id) = 0;
+  // The same; of those that have more bytes together the last ones, which are the nearest.
+  virtual StepResults inputs_within(const TaskId& id, std::size_t most_bytes) = 0;
 
   // -- Schedules ---------------------------------------------------------------------------------
   // Made, or changed. Its task and its times are checked.
@@ -246,6 +265,7 @@ class Transaction {
   virtual std::int64_t add_worker(const WorkerRow& worker) = 0;
   virtual void remove_worker(std::int64_t worker) = 0;
   virtual std::vector<WorkerLook> workers() = 0;
+  virtual std::vector<AtWork> at_work_elsewhere() = 0;  // By their names.
 
   // -- Tokens ------------------------------------------------------------------------------------
   virtual bool add_token(const TokenRow& token) = 0;  // False if the name is taken.

@@ -217,7 +217,8 @@ std::expected<void, TaskError> Tasks::resume(std::string_view queue) const {
   });
 }
 
-std::expected<std::int64_t, TaskError> Tasks::purge(std::string_view queue, TaskState state) const {
+std::expected<std::int64_t, TaskError> Tasks::purge(std::string_view queue, TaskState state,
+                                                    const std::stop_token& stop) const {
   if (state == TaskState::running) {
     return bad_request("state", "state must not be running: cancel those tasks instead");
   }
@@ -229,7 +230,7 @@ std::expected<std::int64_t, TaskError> Tasks::purge(std::string_view queue, Task
     });
     if (!chore) return std::unexpected(chore.error());
     purged += chore->done;
-    if (!chore->has_more) return purged;
+    if (!chore->has_more || stop.stop_requested()) return purged;
   }
 }
 

@@ -32,7 +32,8 @@ using Found = std::vector<std::pair<std::int64_t, TaskId>>;
 // `act(transaction, id)` for all that are meant. Each is met once, so that one that is meant again afterwards is left alone. They are looked for
 // beside those who write, since that may take long; what has changed meanwhile is left alone too.
 template <typename Act>
-std::expected<std::int64_t, TaskError> for_all(TasksCore& core, const BulkFilter& filter, Act act) {
+std::expected<std::int64_t, TaskError> for_all(TasksCore& core, const BulkFilter& filter,
+                                               const std::stop_token& stop, Act act) {
   const TaskFilter meant = filter_of(filter);
   std::int64_t after = 0;
   std::int64_t count = 0;
@@ -42,6 +43,7 @@ std::expected<std::int64_t, TaskError> for_all(TasksCore& core, const BulkFilter
     if (!found) return std::unexpected(found.error());
     std::span<const Found::value_type> left = *found;
     while (!left.empty()) {
+      if (stop.stop_requested()) return count;
       const auto some = left.first(std::min(left.size(), changed_at_once));
       const auto done = transact<std::int64_t>(core, [&](Transaction& transaction) {
         std::int64_t changed = 0;
@@ -62,7 +64,8 @@ std::expected<std::int64_t, TaskError> for_all(TasksCore& core, const BulkFilter
 
 }  // namespace
 
-std::expected<std::int64_t, TaskError> Tasks::retry_all(const BulkFilter& filter) const {
+std::expected<std::int64_t, TaskError> Tasks::retry_all(const BulkFilter& filter,
+                                                        const std::stop_token& stop) const {
   if (!is_finished(filter.state)) {
     return bad_request("state",
                        "state must be done, dead or cancelled: the others are not finished");
@@ -70,13 +73,14 @@ std::expected<std::int64_t, TaskError> Tasks::retry_all(const BulkFilter& filter
   if (auto* const there = core_->elsewhere()) {
     return or_error<std::int64_t>([&] { return there->retry_all(filter); });
   }
-  return for_all(*core_, filter, [](Transaction& transaction, const TaskId& id) {
+  return for_all(*core_, filter, stop, [](Transaction& transaction, const TaskId& id) {
     return transaction.replay(id).has_value();
   });
 }
 
 std::expected<std::int64_t, TaskError> Tasks::cancel_all(const BulkFilter& filter,
-                                                         std::string_view reason) const {
+                                                         std::string_view reason,
+                                                         const std::stop_token& stop) const {
   if (is_finished(filter.state)) {
     return bad_request(
         "state", "state must be scheduled, waiting, ready or running: the others are finished");
@@ -84,7 +88,7 @@ std::expected<std::int64_t, TaskError> Tasks::cancel_all(const BulkFilter& filte
   if (auto* const there = core_->elsewhere()) {
     return or_error<std::int64_t>([&] { return there->cancel_all(filter, reason); });
   }
-  return for_all(*core_, filter, [&](Transaction& transaction, const TaskId& id) {
+  return for_all(*core_, filter, stop, [&](Transaction& transaction, const TaskId& id) {
     return transaction.cancel(id, reason).has_value();
   });
 }

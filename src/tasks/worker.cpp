@@ -356,4 +356,8 @@ WorkerReport Worker::run(const std::stop_token& stop, std::chrono::milliseconds 
 
 WorkerReport Worker::run_until_idle() { return core_->run({}, Millis(0), true); }
 
+WorkerReport Worker::run_until_idle(const std::stop_token& stop, std::chrono::milliseconds grace) {
+  return core_->run(stop, grace, true);
+}
+
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks

@@ -149,8 +149,8 @@ Ended CliTest::run(const std::vector<std::string>& arguments, const std::string&
                    const std::vector<std::string>& environment) const {
   ProcessPool pool{{.processes = 1}};
   ProcessCommand command{.arguments = command_line(arguments), .input = input};
-  command.environment = {"HANDOFF_STORE=" + store};
-  command.environment.insert(command.environment.end(), environment.begin(), environment.end());
+  command.environment = environment;
+  command.environment.push_back("HANDOFF_STORE=" + store);  // Of two, the first one counts.
   command.directory = folder.string();
   command.timeout = 100s;
   const auto result = pool.run(command);

@@ -256,6 +256,23 @@ TEST_F(QueueCommands, DoctorIsContentWithAHealthyStore) {
   }
 }
 
+TEST_F(QueueCommands, DoctorLooksAtTheConfigurationOfTheServer) {
+  enqueue("k");
+  write("c.toml", "lisen = \"127.0.0.1:1\"\n");
+  const Ended typo = run({"doctor", "--config", path("c.toml")});
+  EXPECT_EQ(typo.code, 1);
+  EXPECT_THAT(typo.out, HasSubstr("FAIL  config"));
+  EXPECT_THAT(typo.out, HasSubstr("did you mean"));
+  EXPECT_THAT(typo.out, HasSubstr("handoff serve --check"));
+  write("c.toml", "listen = \"127.0.0.1:1\"\n");
+  const Ended good = run({"doctor", "--config", path("c.toml")});
+  EXPECT_EQ(good.code, 0) << good.out;
+  EXPECT_THAT(good.out, HasSubstr("listen on 127.0.0.1:1"));
+  const Ended environment = run({"doctor"}, "", {"HANDOFF_LISTN=127.0.0.1:1"});
+  EXPECT_EQ(environment.code, 1);
+  EXPECT_THAT(environment.out, HasSubstr("HANDOFF_LISTEN"));
+}
+
 TEST_F(QueueCommands, DoctorSaysWhatIsWrong) {
   const Ended missing = run({"doctor"});
   EXPECT_EQ(missing.code, 1);

@@ -15,6 +15,7 @@
 #include "cli/program.hpp"
 #include "cli/server_process.hpp"
 #include "handoff/testing/eventually.hpp"
+#include "server/exposition.hpp"
 #include "server/raw_client.hpp"
 #include "support/sanitized.hpp"
 
@@ -193,6 +194,67 @@ TEST_F(Serving, RefusesWhatItHasNoRoomForAndDoesNotGrow) {
   EXPECT_TRUE(is_sanitized || after < before + 16 * 1024) << before << " KiB, then " << after;
 }
 
+// A hundred clients where one may wait: how long accepted work takes depends on how many wait before it, and that is bounded.
+TEST_F(Serving, LetsNoMoreWaitThanMayHoweverManyCome) {
+  constexpr int limit = 2;
+  constexpr int clients = 100 * limit;
+  constexpr int each = is_sanitized ? 5 : 25;
+  Server server = serve({"--waiting-limit", std::to_string(limit)});
+  std::mutex mutex;
+  std::vector<std::string> accepted;
+  std::vector<double> milliseconds;
+  std::atomic<int> refused = 0;
+  std::atomic<int> odd = 0;
+  std::atomic<bool> is_over = false;
+  double most_waiting = 0;
+  std::thread looks([&] {
+    while (!is_over) {
+      const Exposition metrics(raw::get(server.port(), "/metrics").body);
+      most_waiting = std::max(most_waiting, metrics.value("handoff_store_waiting").value_or(1e9));
+    }
+  });
+  {
+    std::vector<std::jthread> all;
+    for (int k = 0; k < clients; ++k) {
+      all.emplace_back([&] {
+        raw::Client client(server.port());
+        for (int i = 0; i < each; ++i) {
+          const auto began = std::chrono::steady_clock::now();
+          client.send(raw::request("POST", "/v1/tasks", a_task));
+          const auto answer = client.read_answer();
+          const std::chrono::duration<double, std::milli> took =
+              std::chrono::steady_clock::now() - began;
+          if (answer.status == 503 && answer.header("retry-after") == "1") {
+            ++refused;
+          } else if (answer.status == 202) {
+            const std::lock_guard lock(mutex);
+            accepted.push_back(id_in(answer));
+            milliseconds.push_back(took.count());
+          } else {
+            ++odd;
+          }
+        }
+      });
+    }
+  }
+  is_over = true;
+  looks.join();
+  EXPECT_EQ(odd, 0);
+  EXPECT_GT(refused, 0);
+  EXPECT_LE(most_waiting, limit);
+  const tasks::Tasks tasks = open();
+  EXPECT_EQ(tasks.queue("q").count(tasks::TaskState::ready), std::ssize(accepted));
+  for (const std::string& id : accepted) EXPECT_TRUE(tasks.get(tasks::TaskId::parse(id).value()));
+  const Exposition metrics(raw::get(server.port(), "/metrics").body);
+  EXPECT_EQ(metrics.value("handoff_store_refused_total"), refused);
+  EXPECT_EQ(metrics.value("handoff_store_waiting"), 0);
+  std::ranges::sort(milliseconds);
+  ASSERT_FALSE(milliseconds.empty());
+  RecordProperty("accepted", static_cast<int>(accepted.size()));
+  RecordProperty("refused", refused.load());
+  RecordProperty("accepted_ms_p99", std::to_string(milliseconds[milliseconds.size() * 99 / 100]));
+}
+
 TEST_F(Serving, IsNotForOthersWithoutTokens) {
   const Ended open_to_all = run({"serve", "--listen", "0.0.0.0:0"});
   EXPECT_EQ(open_to_all.code, 4);
@@ -227,6 +289,44 @@ TEST_F(Serving, IsSetByFlagsThenTheEnvironmentThenAFile) {
   EXPECT_THAT(check({}, {"HANDOFF_LISTEN=127.0.0.1:2"}).out, HasSubstr("127.0.0.1:2\n"));
   EXPECT_THAT(check({"--listen", "127.0.0.1:3"}, {"HANDOFF_LISTEN=127.0.0.1:2"}).out,
               HasSubstr("127.0.0.1:3\n"));
+}
+
+// Also if it says what would be the case anyway.
+TEST_F(Serving, AFlagCountsWhateverItsValueIs) {
+  write("c.toml",
+        "store = \"sqlite:other.db\"\nlisten = \"127.0.0.1:1\"\nhosts = [\"a.example\"]\n");
+  const auto check = [&](std::vector<std::string> more,
+                         const std::vector<std::string>& environment = {}) {
+    std::vector<std::string> all{"serve", "--check", "--config", path("c.toml")};
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all, "", environment).out;
+  };
+  EXPECT_THAT(check({"--store", "sqlite:handoff.db"}, {"HANDOFF_STORE="}),
+              HasSubstr("sqlite:handoff.db on"));
+  EXPECT_THAT(check({"--store", store}, {"HANDOFF_STORE=" + store}), HasSubstr(store + " on"));
+  EXPECT_THAT(check({"--listen", "127.0.0.1:8077"}), HasSubstr("127.0.0.1:8077\n"));
+  EXPECT_THAT(check({}, {"HANDOFF_STORE="}), HasSubstr("sqlite:other.db on"));
+}
+
+TEST_F(Serving, NamesTheVariableThatWasMeant) {
+  const auto check = [&](const std::string& variable) {
+    return run({"serve", "--check"}, "", {variable});
+  };
+  const Ended typo = check("HANDOFF_LISTN=127.0.0.1:1");
+  EXPECT_EQ(typo.code, 2);
+  EXPECT_THAT(typo.err, HasSubstr("HANDOFF_LISTN"));
+  EXPECT_THAT(typo.err, HasSubstr("did you mean HANDOFF_LISTEN?"));
+  EXPECT_THAT(check("HANDOFF_PAYLOADLIMIT=1").err, HasSubstr("HANDOFF_PAYLOAD_LIMIT"));
+  // Of Kubernetes, of clients, of `handoff work`, and of somebody's own.
+  for (const auto* each :
+       {"HANDOFF_SERVICE_HOST=10.0.0.1", "HANDOFF_SERVICE_PORT=8077", "HANDOFF_PORT=tcp://10.0.0.1",
+        "HANDOFF_PORT_8077_TCP_ADDR=10.0.0.1", "HANDOFF_SERVICE_PORT_HTTP=8077",
+        "HANDOFF_TOKEN=secret", "HANDOFF_SERVER=http://x", "HANDOFF_TASK_ID=1", "HANDOFF_QUEUE=q",
+        "HANDOFF_KIND=k", "HANDOFF_ATTEMPT=1", "HANDOFF_MAX_ATTEMPTS=2", "HANDOFF_GROUP=g",
+        "HANDOFF_TRACE=t", "HANDOFF_COLOUR_OF_MY_BIKE=red"}) {
+    const Ended ended = check(each);
+    EXPECT_EQ(ended.code, 0) << each << ": " << ended.err;
+  }
 }
 
 TEST_F(Serving, SaysWhatIsWrongWithItsConfiguration) {

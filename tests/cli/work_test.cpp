@@ -187,6 +187,67 @@ TEST_F(Working, SigtermIsPassedOnAndWhatIsNotFinishedIsGivenBack) {
   EXPECT_EQ(task(id).attempt, 0);
 }
 
+TEST_F(Working, UntilIdleTooSigtermIsPassedOn) {
+  const std::string id = enqueue("k");
+  const std::string next = enqueue("k");
+  Background worker = start(
+      {"work", "--until-idle", "--", "sh", "-c", "echo $$ > \"$0\"; exec sleep 1000", path("pid")});
+  wait_for_file("pid");
+  worker.signal(SIGTERM);
+  const Ended ended = worker.wait();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("1 given back"));
+  EXPECT_FALSE(is_alive(number_in("pid")));
+  EXPECT_EQ(state(id), TaskState::ready);
+  EXPECT_EQ(state(next), TaskState::ready);
+}
+
+TEST_F(Working, UntilIdleTooASecondSignalEndsItAtOnce) {
+  enqueue("k");
+  Background worker = start({"work", "--until-idle", "--grace", "1h", "--", "sh", "-c",
+                             "trap 'echo asked > \"$0.asked\"' TERM; echo $$ > \"$0\"; "
+                             "while :; do sleep 0.01; done",
+                             path("pid")});
+  wait_for_file("pid");
+  worker.signal(SIGTERM);
+  wait_for_file("pid.asked");
+  const auto began = std::chrono::steady_clock::now();
+  eventually([&] { return std::chrono::steady_clock::now() - began > 150ms; });  // See signals.hpp.
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().code, 128 + SIGTERM);
+  const pid_t program = number_in("pid");
+  eventually([&] { return !is_alive(program); }, 60s);
+}
+
+TEST_F(Working, UntilIdleTooProgramsDieWithTheirWorker) {
+  enqueue("k");
+  Background worker =
+      start({"work", "--until-idle", "--", "sh", "-c",
+             "trap '' TERM; echo $$ > \"$0\"; while :; do sleep 0.01; done", path("pid")});
+  wait_for_file("pid");
+  worker.signal(SIGKILL);
+  EXPECT_EQ(worker.wait().code, 128 + SIGKILL);
+  const pid_t program = number_in("pid");
+  eventually([&] { return !is_alive(program); }, 60s);
+}
+
+TEST_F(Working, ACancelledTaskIsRunAgainOnceItsProgramIsGone) {
+  const std::string id = enqueue("k");
+  Background worker = start({"work", "--grace", "1h", "--", "sh", "-c",
+                             "trap 'test -e \"$0.go\" && exit 1' TERM; echo $$ > \"$0\"; "
+                             "while ! test -e \"$0.go\"; do sleep 0.01; done",
+                             path("pid")});
+  wait_for_file("pid");
+  ASSERT_EQ(run({"cancel", id}).code, 0);
+  const Ended refused = run({"retry", id});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("has not said that it stopped"));
+  EXPECT_TRUE(is_alive(number_in("pid")));
+  write("pid.go", "");
+  eventually([&] { return run({"retry", id}).code == 0; }, 60s);
+  eventually([&] { return state(id) == TaskState::done; }, 60s);
+}
+
 TEST_F(Working, WhoFinishesWithinTheGraceIsDone) {
   const std::string id = enqueue("k");
   Background worker = start({"work", "--", "sh", "-c",

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <stop_token>
+#include <thread>
+
 #include "handoff/testing/manual_clock.hpp"
 
 namespace handoff {
@@ -48,6 +51,14 @@ TEST(Clock, AManualClockStandsStillAndThenReturnsTheRealOne) {
 TEST(Clock, ASecondManualClockIsRefused) {
   ManualClock clock;
   EXPECT_THROW(ManualClock(), std::logic_error);
+}
+
+// As the idle threads of a pool do, which know nothing of the test.
+TEST(Clock, ThreadsMayAskForTheTimeWhileAManualClockGoes) {
+  std::jthread other([](const std::stop_token& stop) {
+    while (!stop.stop_requested()) static_cast<void>(now());
+  });
+  for (int i = 0; i < 2000; ++i) ManualClock clock;
 }
 
 TEST(Clock, TimeDoesNotRunBackwards) {

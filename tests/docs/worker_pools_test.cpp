@@ -1,4 +1,5 @@
-// The code of docs/guide/worker-pools.md.
+// The code of docs/guide/{worker-pools,off-the-request-path,absorb-a-burst,stop-without-losing-work}.md.
+// tests/docs/snippets keeps them equal.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,12 +12,14 @@
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "handoff/event.hpp"
 #include "handoff/pool.hpp"
 #include "handoff/queue.hpp"
 #include "handoff/sizing.hpp"
+#include "handoff/testing/eventually.hpp"
 
 namespace {
 
@@ -212,6 +215,83 @@ TEST(WorkerPoolsGuide, CapacityIsAWaitingTime) {
   EXPECT_EQ(handoff::waiting_time(10'000, handoff::per_second(100)), 100s);
   EXPECT_EQ(handoff::waiting_time(50'000, handoff::per_second(100)), 500s);
   EXPECT_EQ(handoff::waiting_time(50'000, handoff::per_second(10'000)), 5s);
+}
+
+// -- off-the-request-path.md, absorb-a-burst.md ---------------------------------------------------
+
+std::atomic<int> sent = 0;
+void send_welcome(const std::string&) { ++sent; }
+
+std::string sign_up(handoff::WorkerPool& mails, const std::string& address) {
+  auto posted = mails.post([address] { send_welcome(address); });
+  if (!posted) return "503 try again later";  // No room, or we are ending.
+  return "200 welcome";                       // At once: a worker sends the mail.
+}
+
+TEST(GoalsGuide, ARequestHandsItsSlowPartOver) {
+  handoff::WorkerPool mails{
+      {.workers = 4, .capacity = 1'000, .when_full = handoff::WhenFull::reject, .name = "mails"}};
+  sent = 0;
+
+  EXPECT_EQ(sign_up(mails, "new@example.org"), "200 welcome");
+
+  EXPECT_TRUE(mails.shutdown(handoff::finish_within(10s)).is_complete());
+  EXPECT_EQ(sent, 1);
+  EXPECT_EQ(sign_up(mails, "late@example.org"), "503 try again later");
+}
+
+TEST(GoalsGuide, ABurstIsAnsweredAtOnce) {
+  handoff::WorkerPool mails{
+      {.workers = 1, .capacity = 100, .when_full = handoff::WhenFull::reject}};
+  handoff::Event began;
+  handoff::Event open;
+  ASSERT_TRUE(mails.post([&] {
+    began.set();
+    (void)open.wait();
+  }));
+  ASSERT_TRUE(began.wait());
+  sent = 0;
+
+  int refused = 0;
+  for (int click = 0; click < 50'000; ++click) {
+    if (sign_up(mails, "new@example.org") == "503 try again later") ++refused;
+  }
+  // 100 wait for their turn, 49'900 know at once.
+
+  EXPECT_EQ(refused, 49'900);
+  open.set();
+  EXPECT_TRUE(mails.shutdown(handoff::finish_within(10s)).is_complete());
+  EXPECT_EQ(sent, 100);
+}
+
+// -- stop-without-losing-work.md ------------------------------------------------------------------
+
+std::vector<std::string> kept;
+void save_for_next_start(const std::string& mail) { kept.push_back(mail); }
+
+TEST(GoalsGuide, WhatIsLeftIsHandedBack) {
+  std::stop_source source;
+  const auto stop = source.get_token();
+  kept.clear();
+  sent = 0;
+
+  handoff::BlockingQueue<std::string> mails{{.capacity = 1'000, .name = "mails"}};
+  std::jthread mailer([&] {
+    while (auto mail = mails.take({.stop = stop})) send_welcome(*mail);
+  });
+  std::jthread sign_ups([&] {
+    for (int id = 0; mails.put(std::to_string(id), {.stop = stop}); ++id) {
+    }
+  });
+  handoff::testing::eventually([] { return sent > 0; });
+  source.request_stop();
+
+  sign_ups.join();  // Nobody hands in any more,
+  mailer.join();    // and the mail in hand was sent.
+  mails.close();
+  for (const std::string& mail : mails.drain()) save_for_next_start(mail);
+
+  EXPECT_EQ(mails.stats().puts, static_cast<std::uint64_t>(sent) + kept.size());
 }
 
 }  // namespace

@@ -37,6 +37,61 @@ TEST_F(HttpLimits, AHeaderThatTakesTooLongIsRefusedHoweverItTrickles) {
   EXPECT_TRUE(client.is_closed_by_server());
 }
 
+// There is always something to read, so that no wait can be cancelled.
+TEST_F(HttpLimits, AHeaderThatTakesTooLongIsRefusedHoweverFastItComes) {
+  options.limits.header_read = 40ms;
+  options.limits.header = std::size_t{1} << 24;
+  start();
+  raw::Client client(port());
+  client.send("GET / HTTP/1.1\r\nHost: localhost\r\nX: ");
+  const std::string much(64 * 1024, 'x');
+  eventually([&] { return client.has_input() || !client.try_send(much); });
+  EXPECT_EQ(client.read_answer().status, 408);
+}
+
+TEST_F(HttpLimits, WhoIsRefusedAndGoesOnSendingIsCut) {
+  options.limits.linger = 40ms;
+  start();
+  raw::Client client(port());
+  client.send("NONSENSE\r\n\r\n");
+  EXPECT_EQ(client.read_answer().status, 400);
+  const std::string much(64 * 1024, 'x');
+  eventually([&] { return !client.try_send(much); });
+}
+
+TEST_F(HttpLimits, ABodyThatTricklesIsRefused) {
+  options.limits.progress = 100ms;
+  options.limits.least_rate = 1'000'000;
+  start();
+  raw::Client client(port());
+  client.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n");
+  eventually([&] { return client.has_input() || !client.try_send("x"); });
+  EXPECT_EQ(client.read_answer().status, 408);
+  EXPECT_TRUE(client.is_closed_by_server());
+}
+
+TEST_F(HttpLimits, AReaderThatTricklesIsCutAndTheAnswerLost) {
+  options.limits.progress = 100ms;
+  options.limits.least_rate = std::size_t{1} << 40;
+  handoff::Event lost;
+  service.on("/big", [&](Request) -> Lazy<Response> {
+    Response response{.body = std::string(50'000'000, 'x')};
+    response.on_lost = [&] { lost.set(); };
+    co_return response;
+  });
+  start();
+  raw::Client client(port(), {.receive_buffer = 4096});
+  client.send(raw::request("GET", "/big"));
+  char some[4096];
+  std::size_t got = 0;
+  eventually([&] {
+    const auto count = ::recv(client.fd(), some, sizeof some, MSG_DONTWAIT);
+    if (count > 0) got += static_cast<std::size_t>(count);
+    return lost.is_set();
+  });
+  EXPECT_LT(got, 50'000'000U);
+}
+
 TEST_F(HttpLimits, ABodyThatDoesNotComeIsRefused) {
   options.limits.progress = 40ms;
   start();

@@ -9,20 +9,11 @@
 #include <cstdlib>
 
 #include "handoff/testing/simulate.hpp"
+#include "support/sanitized.hpp"
 
 namespace handoff::tests {
 
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr std::uint64_t default_runs = 1'000;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-inline constexpr std::uint64_t default_runs = 300;  // clang's, which is not optimised either.
-#else
-inline constexpr std::uint64_t default_runs = 10'000;
-#endif
-#else
-inline constexpr std::uint64_t default_runs = 10'000;
-#endif
+inline constexpr std::uint64_t default_runs = is_sanitized ? 1'000 : 10'000;
 
 inline std::uint64_t runs_asked_for() {
   const char* const text = std::getenv("HANDOFF_RUNS");

@@ -137,6 +137,52 @@ TEST_P(Stores, TakeNoAttemptForADeferralOrAReturn) {
   EXPECT_EQ(claim()[0].attempt, 1);
 }
 
+TEST_P(Stores, DoNotRunACancelledTaskAgainBeforeItsWorkerHasStopped) {
+  const auto id = add(task()).id;
+  const auto claimed = claim()[0];
+  const auto retry = [&] { return with([&](Transaction& each) { return each.replay(id); }); };
+  with([&](Transaction& each) { ASSERT_TRUE(each.cancel(id, "")); });
+  EXPECT_EQ(retry().error().code, TaskError::Code::conflict);
+  EXPECT_EQ(finish(claimed, Kind::failed, "I was stopped"), Recorded::cancelled);
+  ASSERT_TRUE(retry());
+  EXPECT_EQ(claim()[0].id, id);
+}
+
+TEST_P(Stores, RunACancelledTaskAgainOnceItsLeaseHasEnded) {
+  const auto id = add(task()).id;
+  const auto claimed = claim()[0];
+  const auto retry = [&] { return with([&](Transaction& each) { return each.replay(id); }); };
+  with([&](Transaction& each) { ASSERT_TRUE(each.cancel(id, "")); });
+  clock.advance(claimed.lease_for - 1ms);
+  EXPECT_EQ(retry().error().code, TaskError::Code::conflict);
+  clock.advance(1ms);
+  ASSERT_TRUE(retry());
+  EXPECT_EQ(finish(claimed), Recorded::stale);
+}
+
+TEST_P(Stores, RunATaskAgainThatWasCancelledBeforeItRan) {
+  const auto id = add(task()).id;
+  finish(claim()[0], Kind::released);
+  with([&](Transaction& each) { ASSERT_TRUE(each.cancel(id, "")); });
+  EXPECT_TRUE(with([&](Transaction& each) { return each.replay(id); }));
+}
+
+TEST_P(Stores, ClaimNoMoreBytesThanAreWanted) {
+  for (const auto* each : {"\"1234\"", "\"5678\"", "\"9\""}) add(task(each));
+  const auto within = [&](std::size_t bytes) {
+    return with([&](Transaction& each) {
+      return each.claim(
+          {.queue = "q", .most = 10, .lease_for = {}, .worker = "w", .most_bytes = bytes});
+    });
+  };
+  const auto first = within(13);
+  EXPECT_THAT(payloads(first.tasks), ElementsAre("\"1234\"", "\"5678\""));
+  EXPECT_TRUE(first.is_cut);
+  const auto second = within(1);
+  EXPECT_THAT(payloads(second.tasks), ElementsAre("\"9\"")) << "one always fits";
+  EXPECT_FALSE(second.is_cut);
+}
+
 TEST_P(Stores, RefuseAnOutcomeWithoutTheLease) {
   const auto id = add(task()).id;
   auto claimed = claim()[0];

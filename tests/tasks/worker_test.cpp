@@ -188,6 +188,39 @@ TEST_F(Workers, StopAHandlerWhoseTaskIsCancelled) {
   EXPECT_EQ(tasks.get(id)->state, TaskState::cancelled);
 }
 
+// The handler of the first run has not ended: a second one must not begin.
+TEST_F(Workers, RunACancelledTaskAgainOnceItsHandlerHasEnded) {
+  std::atomic<int> runs = 0;
+  worker.handle("k", [&](const Json&, Context&) -> Finish {
+    if (++runs > 1) return {};
+    began.set();
+    static_cast<void>(may_end.wait());
+    return {};
+  });
+  Running running(worker);
+  const auto id = tasks.enqueue(plain()).value().id;
+  ASSERT_TRUE(began.wait({.deadline = within(30s), .stop = {}}));
+  ASSERT_TRUE(tasks.cancel(id));
+  EXPECT_EQ(tasks.retry(id).error().code, TaskError::Code::conflict);
+  may_end.set();
+  eventually([&] { return tasks.retry(id).has_value(); });
+  EXPECT_EQ(tasks.wait(id, 30s)->state, TaskState::done);
+  EXPECT_EQ(runs, 2);
+}
+
+TEST_F(Workers, StopUntilIdleEarlierIfTheyAreAsked) {
+  std::stop_source stop;
+  worker.handle("k", [&](const Json&, Context& context) -> Finish {
+    stop.request_stop();
+    Event never;
+    static_cast<void>(never.wait({.deadline = {}, .stop = context.stop()}));
+    throw std::runtime_error("stopped");
+  });
+  const auto id = tasks.enqueue(plain()).value().id;
+  EXPECT_EQ(worker.run_until_idle(stop.get_token()).given_back, 1u);
+  EXPECT_EQ(tasks.get(id)->state, TaskState::ready);
+}
+
 TEST_F(Workers, StopAHandlerThatTakesTooLong) {
   worker.handle("k", [&](const Json&, Context& context) -> Finish {
     Event never;

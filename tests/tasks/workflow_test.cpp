@@ -172,6 +172,31 @@ TEST_P(Workflows, GiveEachStepWhatThoseBeforeItReturned) {
   EXPECT_THAT(seen, ElementsAre("first=\"first\"", "left=\"left\"", "right=\"right\""));
 }
 
+TEST_P(Workflows, GiveTheNearestResultsThatFit) {
+  const auto started = start(diamond());
+  run_all();
+  const auto inputs =
+      with([&](Transaction& each) { return each.inputs_within(started.tasks.at("last"), 13); });
+  ASSERT_EQ(inputs.results.size(), 2u);
+  EXPECT_EQ(inputs.results[0].step, "left");
+  EXPECT_EQ(inputs.results[1].step, "right");
+  EXPECT_THAT(inputs.left_out, ElementsAre("first"));
+}
+
+TEST_P(Workflows, AreNotRunAgainWhileAStepMayStillRun) {
+  const auto started = start(diamond());
+  const auto first = claim();
+  with([&](Transaction& each) { ASSERT_TRUE(each.cancel_workflow(started.id, "")); });
+  const auto again = [&] {
+    return with([&](Transaction& each) { return each.replay_workflow(started.id); });
+  };
+  EXPECT_EQ(again().error().code, TaskError::Code::conflict);
+  EXPECT_EQ(finish(first[0]), Recorded::cancelled);
+  EXPECT_TRUE(again());
+  run_all();
+  EXPECT_EQ(look_at(started.id).state, TaskState::done);
+}
+
 TEST_P(Workflows, GiveUpWhatDependsOnAStepThatIsDead) {
   const auto started = start(diamond());
   run_all("left");

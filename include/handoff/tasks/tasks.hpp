@@ -26,6 +26,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -183,20 +184,23 @@ class Tasks {
 
   // Also while it runs: its handler is asked to stop, and what it says no longer counts. Returns in which state it was.
   std::expected<TaskState, TaskError> cancel(const TaskId& id, std::string_view reason = {}) const;
-  // A finished one, from the beginning.
+  // A finished one, from the beginning. One that was cancelled while it ran is refused with `conflict` until its worker has stopped, or its lease has ended.
   std::expected<TaskState, TaskError> retry(const TaskId& id) const;
-  // All that are meant, some at a time. Returns how many.
-  std::expected<std::int64_t, TaskError> retry_all(const BulkFilter& filter) const;
+  // All that are meant, some at a time; a stop ends it in between. Returns how many.
+  std::expected<std::int64_t, TaskError> retry_all(const BulkFilter& filter,
+                                                   const std::stop_token& stop = {}) const;
   std::expected<std::int64_t, TaskError> cancel_all(const BulkFilter& filter,
-                                                    std::string_view reason = {}) const;
+                                                    std::string_view reason = {},
+                                                    const std::stop_token& stop = {}) const;
   // How many that would be now.
   std::expected<std::int64_t, TaskError> count(const BulkFilter& filter) const;
   std::expected<void, TaskError> configure(std::string_view queue,
                                            const QueueSettings& settings) const;
   std::expected<void, TaskError> pause(std::string_view queue) const;
   std::expected<void, TaskError> resume(std::string_view queue) const;
-  // Forgets all tasks of a queue in one state; not those that run. Returns how many.
-  std::expected<std::int64_t, TaskError> purge(std::string_view queue, TaskState state) const;
+  // Forgets all tasks of a queue in one state, some at a time; not those that run. Returns how many.
+  std::expected<std::int64_t, TaskError> purge(std::string_view queue, TaskState state,
+                                               const std::stop_token& stop = {}) const;
 
  private:
   friend class Worker;

@@ -97,6 +97,9 @@ class Worker {
                    std::chrono::milliseconds grace = std::chrono::seconds(30));
   // Until there is nothing left to do now: for tests, and for scripts.
   WorkerReport run_until_idle();
+  // The same; a stop ends it earlier, as it ends run().
+  WorkerReport run_until_idle(const std::stop_token& stop,
+                              std::chrono::milliseconds grace = std::chrono::seconds(30));
 
  private:
   void add(std::string kind, detail::TaskHandler handler);

@@ -10,6 +10,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/people.hpp"
+#include "cli/server_config.hpp"
 #include "cli/session.hpp"
 
 namespace handoff::cli {
@@ -209,9 +210,35 @@ void check_content(Report& report, const tasks::Tasks& tasks) {
   report.add("queues", Verdict::ok, fmt::format("{}", queues.size()));
 }
 
-Exit doctor(Session& session) {
+// -- How a server would be set --------------------------------------------------------------------
+
+void check_config(Report& report, const Session& session, const ServerFlags& flags) {
+  const std::string file = config_file(flags);
+  const std::string from = file.empty() ? "no file, the environment" : file + ", the environment";
+  try {
+    const server::Config config = server_config(session, flags);
+    const std::string listens = fmt::format("{}:{}", config.address, config.port);
+    report.add("config", Verdict::ok,
+               fmt::format("{}: `handoff serve` would use {} and listen on {}", from, config.store,
+                           listens));
+    if (config.store != session.store && !config.has_demo) {
+      report.add("config", Verdict::warn,
+                 fmt::format("`handoff serve` would use {}, not {}, which this looks at; look at "
+                             "that with --store, or set HANDOFF_STORE",
+                             config.store, session.store));
+    }
+  } catch (const Failure& failure) {
+    report.add("config", Verdict::fail,
+               fmt::format("{}; mend it, `handoff serve --check` says whether it is good",
+                           failure.what()));
+  }
+}
+
+Exit doctor(Session& session, const ServerFlags& flags) {
   Report report(session);
   report.add("where", Verdict::ok, session.store);
+  // A server elsewhere is set elsewhere.
+  if (!session.store.starts_with("http")) check_config(report, session, flags);
   if (const std::string path = file_of(session.store); !path.empty()) {
     check_file(report, path);
     check_folder(report, folder_of(path));
@@ -230,14 +257,20 @@ Exit doctor(Session& session) {
 }  // namespace
 
 void add_doctor(Command& program) {
+  auto flags = std::make_shared<ServerFlags>();
   Command& command = program.add(
-      "doctor", "Check the store, the disk, the clock and the workers, and say what to do.",
+      "doctor",
+      "Check the store, the disk, the clock, the workers and how a server would be set, and say "
+      "what to do.",
       "Operating");
+  command.option(
+      "--config FILE", flags->config,
+      "Settings of the server; HANDOFF_CONFIG, or handoff.toml if it is here, otherwise");
   command.note("Each line is ok, warn or FAIL; the exit status is 1 if one is FAIL.");
   command.example("handoff doctor", "before you ask somebody");
   command.example("handoff doctor --json | jq 'select(.verdict != \"ok\")'",
                   "what is not as it should be");
-  command.runs([](Session& session) { return doctor(session); }, JsonOutput::lines);
+  command.runs([flags](Session& session) { return doctor(session, *flags); }, JsonOutput::lines);
 }
 
 }  // namespace handoff::cli

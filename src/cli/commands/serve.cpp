@@ -1,12 +1,10 @@
 // handoff serve: the HTTP API of a store.
 #include "server/serve.hpp"
 
-#include <algorithm>
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
 
 #include "cli/commands.hpp"
+#include "cli/server_config.hpp"
 #include "cli/session.hpp"
 #include "handoff/signals.hpp"
 
@@ -16,53 +14,10 @@ namespace {
 
 using server::Config;
 
-constexpr auto usual_file = "handoff.toml";
-
 struct Options {
-  std::string config;
+  ServerFlags flags;
   bool only_checks = false;
-  bool has_demo = false;
-  std::vector<std::string> values = std::vector<std::string>(server::config_keys().size());
 };
-
-void must(const server::Configured& good) {
-  if (!good) throw Failure(Exit::usage, good.error());
-}
-
-std::string flag_of(std::string_view key) {
-  std::string name = "--" + std::string(key);
-  std::ranges::replace(name, '_', '-');
-  return name;
-}
-
-// The weakest first: what comes later counts.
-Config configured(const Session& session, const Options& options) {
-  Config config;
-  const char* const named = std::getenv("HANDOFF_CONFIG");
-  const std::string file = !options.config.empty() ? options.config : named != nullptr ? named : "";
-  try {
-    if (!file.empty()) {
-      must(server::set_from_file(config, file));
-    } else if (std::filesystem::exists(usual_file)) {
-      must(server::set_from_file(config, usual_file));
-    }
-  } catch (const Failure&) {
-    throw;
-  } catch (const std::runtime_error& error) {
-    throw Failure(Exit::usage, error.what());
-  }
-  if (options.has_demo) config.store = "memory:";
-  config.has_demo = options.has_demo;
-  must(server::set_from_environment(config, [](const char* name) { return std::getenv(name); }));
-  if (session.store != usual_store()) must(server::set(config, "store", session.store, "--store"));
-  const auto keys = server::config_keys();
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (options.values[i].empty()) continue;
-    must(server::set(config, keys[i].name, options.values[i], flag_of(keys[i].name)));
-  }
-  must(server::check(config));
-  return config;
-}
 
 void welcome(Session& session, const server::Listening& listening, const Config& config) {
   if (!session.talk.is_terminal()) return;  // The log says it.
@@ -81,7 +36,7 @@ void welcome(Session& session, const server::Listening& listening, const Config&
 }
 
 Exit run(Session& session, const Options& options) {
-  const Config config = configured(session, options);
+  const Config config = server_config(session, options.flags);
   if (options.only_checks) {
     session.out.line("the configuration is good: {} on {}:{}", config.store, config.address,
                      config.port);
@@ -106,17 +61,17 @@ void add_serve(Command& program) {
   auto options = std::make_shared<Options>();
   Command& command =
       program.add("serve", "Serves the HTTP API of a store, until SIGTERM or Ctrl-C.");
-  command.option("--config FILE", options->config,
+  command.option("--config FILE", options->flags.config,
                  "Settings as TOML; handoff.toml, if it is here and no other is named");
   command.flag("--check", options->only_checks, "Only say whether the configuration is good");
-  command.flag("--demo", options->has_demo,
+  command.flag("--demo", options->flags.has_demo,
                "With a shop that hands in tasks and a worker that does them; in memory, unless a "
                "store is named");
   const auto keys = server::config_keys();
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (keys[i].name == "store") continue;  // All commands have it.
-    command.option(fmt::format("{} {}", flag_of(keys[i].name), keys[i].value), options->values[i],
-                   std::string(keys[i].meaning));
+    command.option(fmt::format("{} {}", server_flag(keys[i].name), keys[i].value),
+                   options->flags.values[i], std::string(keys[i].meaning));
   }
   command.note(
       "Each can be set by a flag, by the environment (HANDOFF_LISTEN=127.0.0.1:9000) or in the "

@@ -118,8 +118,9 @@ class ProcessWorker {
   }
 
   tasks::WorkerReport run(const std::stop_token& stop) {
-    if (options_.until_idle) return worker_.run_until_idle();
-    return worker_.run(stop, options_.grace + 30s);
+    const Millis patience = options_.grace + 30s;
+    return options_.until_idle ? worker_.run_until_idle(stop, patience)
+                               : worker_.run(stop, patience);
   }
 
  private:
@@ -205,8 +206,7 @@ void say_end(Session& session, const tasks::WorkerReport& report) {
 Exit work(Session& session, const Options& options) {
   check(options);
   check_program(options.program.front());
-  const std::stop_token stop =
-      options.until_idle ? std::stop_token() : stop_on_signals(SIGTERM, SIGINT, SIGHUP);
+  const std::stop_token stop = stop_on_signals(SIGTERM, SIGINT, SIGHUP);
   try {
     ProcessWorker worker(session, options);
     if (!options.quiet) {

@@ -2,18 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <utility>
 
 namespace handoff::server {
 
 namespace {
 constexpr auto between_sweeps = std::chrono::seconds(15);
+constexpr auto between_failures = std::chrono::seconds(1);
 
 bool is_change(const Route& route) { return route.method != Method::get; }
 }  // namespace
 
 Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
     : log_(log),
+      line_(options.waiting_limit),
       context_{.tasks = tasks,
                .core = tasks::TasksAccess::shared_core(tasks),
                .pool = pool_,
@@ -21,11 +24,14 @@ Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
                .events = events_,
                .meters = meters_,
                .stats = stats_,
+               .rate_turns = rate_turns_,
+               .line = line_,
                .payload_limit = options.payload_limit,
+               .shutdown = shutting_down_.get_token(),
                .push_hosts = std::move(options.push_hosts)},
       tokens_(*context_.core),
       pool_({.workers = options.threads,
-             .capacity = 1024,
+             .capacity = options.looks_limit,
              .when_full = WhenFull::reject,
              .name = "looks at the store"}) {
   add_task_routes(router_, context_);
@@ -41,13 +47,43 @@ Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
     events_.add(changes);
     meters_.add(changes);
   });
-  const auto sweep = [this] {
-    for (const std::int64_t row : workers_.forget()) {
+  static_cast<void>(pool_.every(between_sweeps, [this] { look_after_workers(); }));
+}
+
+void Api::look_after_workers() {
+  std::vector<tasks::AtWork> at_work;
+  context_.core->store().read(
+      [&](tasks::Transaction& transaction) { at_work = transaction.at_work_elsewhere(); });
+  std::map<std::string, std::vector<std::string>> unlisted;
+  std::vector<std::string> busy;
+  for (const tasks::AtWork& each : at_work) {
+    busy.push_back(each.worker);
+    if (!each.is_listed) unlisted[each.worker].push_back(each.queue);
+  }
+  const auto forgotten = workers_.forget(busy);
+  for (const auto& [name, queues] : unlisted) list_worker(name, queues);
+  for (const std::int64_t row : forgotten) {
+    context_.core->batcher().run(
+        [row](tasks::Transaction& transaction) { transaction.remove_worker(row); });
+  }
+}
+
+// It has claimed from a server that is gone, and works on.
+void Api::list_worker(const std::string& name, const std::vector<std::string>& queues) {
+  if (workers_.knows(name)) return;
+  tasks::WorkerRow worker{.name = name, .queues = {}, .kinds = {}};
+  for (const std::string& each : queues) worker.queues.push_back({.name = each, .concurrency = 1});
+  const auto row = workers_.come(std::move(worker));
+  std::optional<std::int64_t> number;
+  try {
+    if (row) {
       context_.core->batcher().run(
-          [row](tasks::Transaction& transaction) { transaction.remove_worker(row); });
+          [&](tasks::Transaction& transaction) { number = transaction.add_worker(*row); });
     }
-  };
-  static_cast<void>(pool_.every(between_sweeps, sweep));
+  } catch (const std::exception&) {  // The next time, then.
+  }
+  if (row) workers_.stored(name, number);
+  workers_.go(name);
 }
 
 Api::~Api() {
@@ -95,6 +131,25 @@ void Api::audit(const Route& route, const Request& request, const Tokens::Holder
                       {"status", fmt::to_string(status)}});
 }
 
+// A store that fails, fails all who come: of many lines in a second, one is enough.
+void Api::note_failure(const Request& request, const ApiError& error) {
+  if (error.cause.empty()) return;
+  std::uint64_t unsaid = 0;
+  {
+    const auto turn = failing_.hold();
+    if (failed_at_ && now() - *failed_at_ < between_failures) {
+      ++unsaid_;
+      return;
+    }
+    failed_at_ = now();
+    unsaid = std::exchange(unsaid_, 0);
+  }
+  log_.error("a request failed", {{"path", request.path},
+                                  {"code", error.code},
+                                  {"why", error.cause},
+                                  {"others_before", fmt::to_string(unsaid)}});
+}
+
 Lazy<Response> Api::answer(Request given) {
   const auto kept = std::make_shared<const Request>(std::move(given));
   const Request& request = *kept;
@@ -111,11 +166,13 @@ Lazy<Response> Api::answer(Request given) {
     response = co_await std::move(lazy);
   } catch (const ApiFailure& failure) {
     error = failure.error();
-  } catch (const std::exception& failure) {
-    log_.error("a request failed", {{"path", request.path}, {"why", failure.what()}});
+  } catch (const std::exception&) {
     error = ApiError::from(tasks::to_error(std::current_exception()));
   }
-  if (error) response = to_response(*error);
+  if (error) {
+    note_failure(request, *error);
+    response = to_response(*error);
+  }
   if (route != nullptr) audit(*route, request, who, response.status);
   co_return response;
 }

@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <stop_token>
 
 #include "handoff/detail/core/atomic.hpp"
 #include "handoff/pool.hpp"
@@ -17,7 +19,9 @@ namespace handoff::server {
 
 struct ApiOptions {
   std::size_t payload_limit = std::size_t{1} << 20;
-  std::size_t threads = 4;  // For what only looks.
+  std::size_t waiting_limit = 4096;  // Of requests that wait for a commit.
+  std::size_t threads = 4;           // For what only looks.
+  std::size_t looks_limit = 1024;    // That wait for one of these.
   PushHosts push_hosts{};
 };
 
@@ -40,28 +44,42 @@ class Api final : public Service {
   }
   // Ends what runs on its pool, by then at the latest; nothing more begins. Before what count_with() was given is gone.
   void finish(Deadline deadline);
+  // Of those who work elsewhere, who was not seen for a while is forgotten, unless it has tasks in hand. Done now and then; by tests, when they like.
+  void look_after_workers();
   // From now on /readyz says so.
-  void begin_to_shut_down() { is_shutting_down_ = true; }
+  // What takes many commits ends after the one it is at.
+  void begin_to_shut_down() {
+    is_shutting_down_ = true;
+    shutting_down_.request_stop();
+  }
 
  private:
   // Throws ApiFailure.
   Tokens::Holder let_in(const Route& route, const Request& request);
   void audit(const Route& route, const Request& request, const Tokens::Holder& who, int status);
+  void list_worker(const std::string& name, const std::vector<std::string>& queues);
+  void note_failure(const Request& request, const ApiError& error);
   void add_system_routes();
   Response metrics();
   Response readiness();
 
   Log& log_;
+  std::stop_source shutting_down_;
   EventLog events_;
   Meters meters_;
   SharedText stats_;
+  RateTurns rate_turns_;
+  StoreLine line_;
   RemoteWorkers workers_;
   ApiContext context_;
   Tokens tokens_;
   Router router_;
   std::function<HttpCounters()> counters_;
   detail::atomic<bool> is_shutting_down_{false};
-  WorkerPool pool_;  // Last: its jobs use all of the above.
+  Mutex failing_{{.name = "failures of requests"}};
+  std::optional<TimePoint> failed_at_;  // Guarded by failing_: when that was last said.
+  std::uint64_t unsaid_ = 0;            // The same: how many since then.
+  WorkerPool pool_;                     // Last: its jobs use all of the above.
 };
 
 }  // namespace handoff::server

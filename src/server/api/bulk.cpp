@@ -50,9 +50,9 @@ Response bulk(ApiContext& api, const Call& call) {
   }
   const std::int64_t count =
       must(body.dry_run ? api.tasks.count(filter)
-           : retries    ? api.tasks.retry_all(filter)
-                        : api.tasks.cancel_all(filter, body.reason.value_or("")));
-  return json_response(200, fmt::format(R"({{"count":{}}})", count));
+           : retries    ? api.tasks.retry_all(filter, api.shutdown)
+                        : api.tasks.cancel_all(filter, body.reason.value_or(""), api.shutdown));
+  return bulk_response(api, count);
 }
 
 Response show_dead(ApiContext& api, const Call& call) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "handoff/detail/core/atomic.hpp"
@@ -77,13 +78,14 @@ BOOST_DESCRIBE_STRUCT(ClaimedJson, (),
 
 struct Taken {
   tasks::Claimed task;
-  std::vector<tasks::StepResult> inputs;
+  tasks::StepResults inputs;
 };
 
 struct Round {
   std::vector<Taken> taken{};
   std::size_t bytes = 0;
-  std::optional<Millis> again_in{};
+  std::map<std::string, Millis> again_in{};  // When the rate of a queue lets one more through.
+  bool looks_again = false;                  // There may be more, at once.
   std::optional<std::int64_t> worker_row{};
   std::vector<std::string> unseen{};  // Queues that were not looked at to their end.
 };
@@ -131,23 +133,43 @@ ClaimBody read_claim(const Call& call) {
   return body;
 }
 
-tasks::ClaimRequest request_of(const ClaimBody& body, const std::string& queue, int most) {
+tasks::ClaimRequest request_of(const ClaimBody& body, const std::string& queue, int most,
+                               std::size_t most_bytes) {
   return {.queue = queue,
           .most = most,
           .lease_for = body.lease_for ? body.lease_for->value : Millis(0),
           .worker = body.worker,
+          .most_bytes = most_bytes,
           .is_for_others = true};
 }
 
-void add(Round& round, tasks::Transaction& transaction, tasks::Claimed claimed) {
-  std::vector<tasks::StepResult> inputs;
-  if (claimed.has_inputs) inputs = transaction.inputs_of(claimed.id);
-  round.bytes += claimed.payload.size();
-  for (const tasks::StepResult& each : inputs) round.bytes += each.result.size();
-  round.taken.push_back({.task = std::move(claimed), .inputs = std::move(inputs)});
+tasks::Outcome released(const tasks::Claimed& claimed) {
+  return {.id = claimed.id, .lease = claimed.lease, .kind = tasks::Outcome::Kind::released};
 }
 
-// Some at a time, so that large ones do not make the answer larger than anybody wants.
+// False if it is too large to go beside the others.
+bool add(Round& round, tasks::Transaction& transaction, tasks::Claimed& claimed) {
+  tasks::StepResults inputs;
+  if (claimed.has_inputs) inputs = transaction.inputs_within(claimed.id, largest_answer);
+  std::size_t bytes = claimed.payload.size();
+  for (const tasks::StepResult& each : inputs.results) bytes += each.result.size();
+  if (!round.taken.empty() && round.bytes + bytes > largest_answer) return false;
+  round.bytes += bytes;
+  round.taken.push_back({.task = std::move(claimed), .inputs = std::move(inputs)});
+  return true;
+}
+
+// Those that do not fit go back at once, as if they had not been claimed.
+bool add_all(Round& round, tasks::Transaction& transaction, std::vector<tasks::Claimed>& claimed) {
+  std::vector<tasks::Outcome> surplus;
+  for (tasks::Claimed& each : claimed) {
+    if (!surplus.empty() || !add(round, transaction, each)) surplus.push_back(released(each));
+  }
+  if (!surplus.empty()) transaction.finish(surplus);
+  return surplus.empty();
+}
+
+// Until there are enough of them, or the answer would be larger than anybody wants.
 void claim_from(Round& round, tasks::Transaction& transaction, const ClaimBody& body,
                 const std::string& queue) {
   const auto limit = body.limits.find(queue);
@@ -158,15 +180,14 @@ void claim_from(Round& round, tasks::Transaction& transaction, const ClaimBody& 
       room = std::min(room, limit->second - (std::ssize(round.taken) - before));
     }
     if (room <= 0 || round.bytes >= largest_answer) return round.unseen.push_back(queue);
-    const int wanted =
-        static_cast<int>(std::min<std::ptrdiff_t>(room, round.bytes == 0 ? 10 : 100));
-    auto result = transaction.claim(request_of(body, queue, wanted));
+    const int wanted = static_cast<int>(std::min<std::ptrdiff_t>(room, 100));
+    auto result = transaction.claim(request_of(body, queue, wanted, largest_answer - round.bytes));
     const bool is_last = std::ssize(result.tasks) < wanted;
-    if (result.has_more && result.tasks.empty()) result.again_in = Millis(0);
-    if (result.again_in) {
-      round.again_in = std::min(round.again_in.value_or(*result.again_in), *result.again_in);
+    if (result.has_more && result.tasks.empty()) round.looks_again = true;
+    if (result.again_in) round.again_in[queue] = *result.again_in;
+    if (!add_all(round, transaction, result.tasks) || result.is_cut) {
+      return round.unseen.push_back(queue);
     }
-    for (tasks::Claimed& each : result.tasks) add(round, transaction, std::move(each));
     if (is_last) return;
   }
 }
@@ -205,8 +226,13 @@ std::string claimed_text(const tasks::Encoding& encoding, Taken& taken) {
   parts.add("payload", decoded(taken.task.payload));
   if (taken.task.has_inputs) {
     JsonParts inputs;
-    for (const tasks::StepResult& each : taken.inputs) inputs.add(each.step, decoded(each.result));
+    for (const tasks::StepResult& each : taken.inputs.results) {
+      inputs.add(each.step, decoded(each.result));
+    }
     parts.add("inputs", std::move(inputs).object());
+  }
+  if (const auto& others = taken.inputs.left_out; !others.empty()) {
+    parts.add("inputs_left_out", fmt::format("[\"{}\"]", fmt::join(others, "\",\"")));
   }
   return std::move(parts).joined_to(to_claimed(taken.task));
 }
@@ -221,10 +247,7 @@ void give_back(const std::shared_ptr<tasks::TasksCore>& core,
 
 std::vector<tasks::Outcome> released(const std::vector<Taken>& taken) {
   std::vector<tasks::Outcome> outcomes;
-  for (const Taken& each : taken) {
-    outcomes.push_back(
-        {.id = each.task.id, .lease = each.task.lease, .kind = tasks::Outcome::Kind::released});
-  }
+  for (const Taken& each : taken) outcomes.push_back(released(each.task));
   return outcomes;
 }
 
@@ -244,6 +267,7 @@ class WaitingClaim final : public tasks::HungryOne {
  public:
   WaitingClaim(ApiContext& api, const ClaimBody& body, const std::stop_token& hurry)
       : listeners_(api.core->listeners()),
+        turns_(api.rate_turns),
         queues_(body.queues),
         hurries_(hurry, [this] { told_.set(); }) {
     listeners_.add(*this, queues_);
@@ -252,12 +276,15 @@ class WaitingClaim final : public tasks::HungryOne {
   WaitingClaim& operator=(const WaitingClaim&) = delete;
   ~WaitingClaim() {
     listeners_.remove(*this);
+    std::set<std::string> others = turns_.leave(this);  // Somebody else has to watch.
     // For something it has not looked at.
     if (was_rung() || !has_looked_) {
-      listeners_.ring(queues_);
+      others.insert(queues_.begin(), queues_.end());
     } else if (queues_.size() > 1) {
-      listeners_.ring(unseen_);  // It was rung for one queue, and has taken from another.
+      // It was rung for one queue, and has taken from another.
+      others.insert(unseen_.begin(), unseen_.end());
     }
+    listeners_.ring({others.begin(), others.end()});
   }
 
   // Before it looks, so that what comes meanwhile is told.
@@ -269,7 +296,12 @@ class WaitingClaim final : public tasks::HungryOne {
   void end_of_look(const Round& round) {
     has_looked_ = true;
     unseen_ = round.unseen;
+    again_in_.reset();
+    if (round.looks_again) again_in_ = Millis(0);
+    for (const std::string& queue : queues_) watch(queue, round);
   }
+  // In how long it looks again, if nobody rings.
+  std::optional<Millis> again_in() const { return again_in_; }
   Event& told() { return told_; }
 
   bool ring() override {
@@ -282,13 +314,25 @@ class WaitingClaim final : public tasks::HungryOne {
 
  private:
   bool was_rung() const { return !is_hungry_; }
+  void watch(const std::string& queue, const Round& round) {
+    const auto found = round.again_in.find(queue);
+    if (found == round.again_in.end()) {
+      // Nothing is left there, and who comes next is rung. But who has taken something goes, and then somebody else watches.
+      if (round.taken.empty()) turns_.give_up(queue, this);
+      return;
+    }
+    if (!turns_.take(queue, this)) return;
+    again_in_ = std::min(again_in_.value_or(found->second), found->second);
+  }
 
   tasks::Listeners& listeners_;
+  RateTurns& turns_;
   const std::vector<std::string> queues_;
   Event told_;
   detail::atomic<bool> is_hungry_{true};
   bool has_looked_ = true;
   std::vector<std::string> unseen_;
+  std::optional<Millis> again_in_;
   std::stop_callback<std::function<void()>> hurries_;
 };
 
@@ -342,13 +386,17 @@ Lazy<Response> claim_and_wait(ApiContext& api, std::shared_ptr<ClaimBook> book, 
   if (!body.claim_id.empty()) begun = book->begin(body.claim_id);
   if (!begun.lost.empty()) give_back(api.core, std::move(begun.lost));  // Before it looks.
   Presence presence(api.workers, body);
-  auto first = look(api, body, presence.row());
-  Round round = co_await std::move(first);
+  Round round;
+  {
+    const StorePlace place(api);
+    auto first = look(api, body, presence.row());
+    round = co_await std::move(first);
+  }
   presence.stored(round.worker_row);
   std::optional<WaitingClaim> waiting;
   while (round.taken.empty() && now() < deadline && !hurry.stop_requested()) {
     if (waiting) {
-      const auto told = co_await waiting->told().async_wait(until(deadline, round.again_in));
+      const auto told = co_await waiting->told().async_wait(until(deadline, waiting->again_in()));
       static_cast<void>(told);
       if (hurry.stop_requested()) break;
     } else {

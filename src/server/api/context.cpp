@@ -1,5 +1,7 @@
 #include "server/api/context.hpp"
 
+#include <fmt/format.h>
+
 namespace handoff::server {
 
 namespace {
@@ -12,6 +14,12 @@ Lazy<Response> run_on_pool(ApiContext& api, BlockingHandler handler, Call call) 
 }
 
 }  // namespace
+
+Response bulk_response(const ApiContext& api, std::int64_t count) {
+  const bool is_cut_short = api.shutdown.stop_requested();
+  return json_response(
+      200, fmt::format(R"({{"count":{}{}}})", count, is_cut_short ? R"(,"complete":false)" : ""));
+}
 
 ApiFailure too_busy() {
   return ApiFailure({.status = 503,

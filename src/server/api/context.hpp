@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <type_traits>
 #include <utility>
 
@@ -10,7 +11,9 @@
 #include "handoff/pool.hpp"
 #include "handoff/tasks/tasks.hpp"
 #include "server/api/call.hpp"
+#include "server/api/rate_turns.hpp"
 #include "server/api/remote_workers.hpp"
+#include "server/api/store_line.hpp"
 #include "server/events/event_log.hpp"
 #include "server/events/meters.hpp"
 #include "server/events/shared_text.hpp"
@@ -28,13 +31,33 @@ struct ApiContext {
   EventLog& events;
   Meters& meters;
   SharedText& stats;  // Of all queues, for event streams.
+  RateTurns& rate_turns;
+  StoreLine& line;
   std::size_t payload_limit;
+  std::stop_token shutdown;                  // Requested when the server begins to end.
   PushHosts push_hosts;                      // Whom tasks may be sent to.
   std::function<void()> settings_changed{};  // Called after those of a queue were.
 };
 
+// How many were changed; and if the server ends, that these may not be all.
+Response bulk_response(const ApiContext& api, std::int64_t count);
+
 // 503: there is no room for a request that looks at the store.
 ApiFailure too_busy();
+
+// A request that waits for a commit. Throws too_busy() if too many do.
+class StorePlace {
+ public:
+  explicit StorePlace(ApiContext& api) : line_(api.line) {
+    if (!line_.enter()) throw too_busy();
+  }
+  StorePlace(const StorePlace&) = delete;
+  StorePlace& operator=(const StorePlace&) = delete;
+  ~StorePlace() { line_.leave(); }
+
+ private:
+  StoreLine& line_;
+};
 
 // What `work` returns, on a thread that may wait for the store.
 template <typename Work>

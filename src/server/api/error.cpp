@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace handoff::server {
 
@@ -33,6 +34,17 @@ std::string_view code_of(tasks::TaskError::Code code) {
   using enum tasks::TaskError::Code;
   if (code == closed || code == timed_out || code == stopped) return to_string(unavailable);
   return to_string(code);
+}
+
+// What the store says names files and whoever holds them: that is for the log.
+std::optional<std::string_view> instead_of(const tasks::TaskError& error) {
+  using enum tasks::TaskError::Code;
+  if (error.code == internal) return "something went wrong here; the log of the server has more";
+  if (error.code != unavailable) return std::nullopt;
+  if (error.message.find("the disk is full") != std::string::npos) {
+    return "the disk is full: the server can store nothing until somebody makes room";
+  }
+  return "the store cannot be used now; the log of the server has more";
 }
 
 // What can be trusted to hold is written without asking.
@@ -69,8 +81,8 @@ ApiError ApiError::from(const tasks::TaskError& error) {
                .message = error.message,
                .field = error.field};
   if (api.status == 503) api.retry_after = std::chrono::seconds(1);
-  if (error.code == tasks::TaskError::Code::internal) {
-    api.message = "something went wrong here; the log of the server has more";
+  if (const auto message = instead_of(error)) {
+    api.cause = std::exchange(api.message, std::string(*message));
   }
   return api;
 }

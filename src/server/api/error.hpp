@@ -22,6 +22,7 @@ struct ApiError {
   std::string field{};                                // Empty: null.
   std::optional<std::chrono::seconds> retry_after{};  // Whole seconds, at least 1.
   std::string allow{};                                // Methods, for 405.
+  std::string cause{};                                // For the log; nobody else gets it.
 
   static ApiError bad_request(std::string field, std::string message);
   static ApiError not_found(std::string message);

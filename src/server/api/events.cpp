@@ -101,8 +101,11 @@ class Stream : public std::enable_shared_from_this<Stream> {
         stats_at_ = now() + between_signs;
       } else if (!stats_at_ || now() >= *stats_at_) {
         stats_at_ = now() + between_stats;
-        auto looked = stats();
-        text += co_await std::move(looked);
+        try {
+          auto looked = stats();
+          text += co_await std::move(looked);
+        } catch (const ApiFailure&) {  // Too many look at the store now: the next time, then.
+        }
       }
       if (!text.empty()) break;
       const auto told = co_await reader_.told().async_wait(Deadline(*stats_at_));

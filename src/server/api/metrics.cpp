@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <span>
 
 namespace handoff::server {
 
@@ -104,6 +105,30 @@ void add_http(Text& text, const HttpCounters& http) {
   text.sample("handoff_http_requests_total", "", http.requests);
 }
 
+using Totals = tasks::Batcher::Totals;
+
+struct Commits {
+  std::string_view name;
+  std::string_view help;
+  std::vector<double> bounds;
+  std::span<const std::uint64_t> counts;  // One more: those above the last bound.
+  double sum = 0;
+};
+
+void add_commits(Text& text, const Commits& commits) {
+  text.family(commits.name, "histogram", commits.help);
+  const std::string bucket = fmt::format("{}_bucket", commits.name);
+  std::uint64_t below = 0;
+  for (std::size_t i = 0; i < commits.bounds.size(); ++i) {
+    below += commits.counts[i];
+    text.sample(bucket, fmt::format("{{le=\"{}\"}}", commits.bounds[i]), below);
+  }
+  below += commits.counts.back();
+  text.sample(bucket, "{le=\"+Inf\"}", below);
+  text.sample(fmt::format("{}_sum", commits.name), "", commits.sum);
+  text.sample(fmt::format("{}_count", commits.name), "", below);
+}
+
 void add_store(Text& text, ApiContext& api) {
   const auto totals = api.core->batcher().totals();
   text.family("handoff_store_commits_total", "counter", "Transactions of this process.");
@@ -112,8 +137,26 @@ void add_store(Text& text, ApiContext& api) {
               "Calls these transactions were made of: with the above, how many share a commit.");
   text.sample("handoff_store_calls_total", "", totals.calls);
   text.family("handoff_store_commit_seconds_total", "counter", "What these transactions took.");
-  text.sample("handoff_store_commit_seconds_total", "",
-              std::chrono::duration<double>(totals.spent).count());
+  const double spent = std::chrono::duration<double>(totals.spent).count();
+  text.sample("handoff_store_commit_seconds_total", "", spent);
+  add_commits(text, {.name = "handoff_store_commit_size",
+                     .help = "Calls that shared a transaction.",
+                     .bounds = {Totals::sizes.begin(), Totals::sizes.end()},
+                     .counts = totals.by_size,
+                     .sum = static_cast<double>(totals.calls)});
+  std::vector<double> times;
+  for (const auto each : Totals::times)
+    times.push_back(std::chrono::duration<double>(each).count());
+  add_commits(text, {.name = "handoff_store_commit_seconds",
+                     .help = "How long transactions took.",
+                     .bounds = std::move(times),
+                     .counts = totals.by_time,
+                     .sum = spent});
+  text.family("handoff_store_waiting", "gauge", "Requests that wait for a transaction.");
+  text.sample("handoff_store_waiting", "", api.line.waiting());
+  text.family("handoff_store_refused_total", "counter",
+              "Requests that were refused because too many wait for the store.");
+  text.sample("handoff_store_refused_total", "", api.line.refused());
 }
 
 }  // namespace

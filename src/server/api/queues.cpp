@@ -56,17 +56,13 @@ struct PurgeBody {
 };
 BOOST_DESCRIBE_STRUCT(PurgeBody, (), (state))
 
-Response count_response(std::int64_t count) {
-  return json_response(200, fmt::format(R"({{"count":{}}})", count));
-}
-
 Response purge(ApiContext& api, const Call& call) {
   const auto state = state_of(body_of<PurgeBody>(call).state, "state");
-  return count_response(must(api.tasks.purge(queue_of(call), state)));
+  return bulk_response(api, must(api.tasks.purge(queue_of(call), state, api.shutdown)));
 }
 
 Response retry(ApiContext& api, const Call& call) {
-  return count_response(must(api.tasks.retry_all({.queue = queue_of(call)})));
+  return bulk_response(api, must(api.tasks.retry_all({.queue = queue_of(call)}, api.shutdown)));
 }
 
 }  // namespace

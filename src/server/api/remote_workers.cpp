@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace handoff::server {
@@ -40,6 +41,11 @@ void RemoteWorkers::stored(const std::string& name, std::optional<std::int64_t> 
   found->second.row = row;
 }
 
+bool RemoteWorkers::knows(const std::string& name) {
+  const auto turn = lock_.hold();
+  return known_.contains(name);
+}
+
 void RemoteWorkers::go(const std::string& name) {
   const auto turn = lock_.hold();
   const auto found = known_.find(name);
@@ -58,8 +64,11 @@ std::optional<std::int64_t> RemoteWorkers::leave(const std::string& name) {
   return row;
 }
 
-std::vector<std::int64_t> RemoteWorkers::forget() {
+std::vector<std::int64_t> RemoteWorkers::forget(const std::vector<std::string>& at_work) {
   const auto turn = lock_.hold();
+  for (auto& [name, known] : known_) {
+    if (std::ranges::binary_search(at_work, name)) known.seen_at = now();
+  }
   std::vector<std::int64_t> rows = std::exchange(replaced_, {});
   std::erase_if(known_, [&](const auto& entry) {
     const Known& known = entry.second;

@@ -1,6 +1,7 @@
 // Workers that claim over HTTP: known by the names they give, so that those who look see who takes tasks.
 //
-// Each has a row in the store while it is known, as workers of this process have: so does explain() know that somebody takes tasks of a queue. Who has not claimed for a while is forgotten.
+// Each has a row in the store while it is known, as workers of this process have: so does explain() know that somebody takes tasks of a queue. Who has not claimed for a while, and
+// has no task in hand, is forgotten.
 #pragma once
 
 #include <chrono>
@@ -25,13 +26,14 @@ class RemoteWorkers {
   std::optional<tasks::WorkerRow> come(tasks::WorkerRow worker);
   // It is stored, in that row; or it could not be.
   void stored(const std::string& name, std::optional<std::int64_t> row);
+  bool knows(const std::string& name);
   // The claim of that worker has ended.
   void go(const std::string& name);
 
   // It says itself that it has gone. Its row, which is to be removed, if it has one. Another one of that name is seen again with its next claim.
   std::optional<std::int64_t> leave(const std::string& name);
-  // Rows of those who are forgotten now: to be removed from the store.
-  std::vector<std::int64_t> forget();
+  // Rows of those who are forgotten now: to be removed from the store. Not of those who are `at_work`, in order: while they extend their leases they have no time to claim.
+  std::vector<std::int64_t> forget(const std::vector<std::string>& at_work);
 
  private:
   struct Known {

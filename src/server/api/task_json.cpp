@@ -192,9 +192,15 @@ std::string text_of(const T& value) {
   return json ? std::move(*json).text() : R"({"error":"it cannot be shown as JSON"})";
 }
 
-std::string step_text(const tasks::StepLook& step) {
+// `room`: for results. Those that do not fit are left out, and are to be had from their tasks.
+std::string step_text(const tasks::StepLook& step, std::size_t& room) {
   JsonParts parts;
-  if (step.result) parts.add("result", stored_json(*step.result).text());
+  if (step.result && step.result->size() <= room) {
+    room -= step.result->size();
+    parts.add("result", stored_json(*step.result).text());
+  } else if (step.result) {
+    parts.add("result_left_out", "true");
+  }
   return std::move(parts).joined_to(StepJson{.name = step.name,
                                              .task = step.task,
                                              .queue = step.queue,
@@ -271,7 +277,8 @@ std::string to_json_text(const TaskId& id, const tasks::Explanation& explanation
 
 std::string to_json_text(const tasks::WorkflowLook& workflow) {
   std::vector<std::string> steps;
-  for (const tasks::StepLook& each : workflow.steps) steps.push_back(step_text(each));
+  std::size_t room = std::size_t{8} << 20;
+  for (const tasks::StepLook& each : workflow.steps) steps.push_back(step_text(each, room));
   JsonParts parts;
   if (!steps.empty()) parts.add("steps", fmt::format("[{}]", fmt::join(steps, ",")));
   return std::move(parts).joined_to(WorkflowJson{.id = workflow.id,

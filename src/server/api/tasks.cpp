@@ -47,6 +47,7 @@ Lazy<Response> enqueue(ApiContext& api, Call call) {
   NewTask task = must(read_task(call.request.body, origin_of(api, call.request)));
   check_payload(api, task, "");
   const std::string queue = task.queue;
+  const StorePlace place(api);
   auto lazy = api.tasks.async_enqueue(std::move(task));
   const auto enqueued = co_await std::move(lazy);
   if (!enqueued) note_refusal(api, enqueued.error(), queue, 1);
@@ -97,6 +98,7 @@ Lazy<Response> enqueue_batch(ApiContext& api, Call call) {
   }
   const std::string queue = all.empty() ? std::string() : all.front().queue;
   const std::size_t number = all.size();
+  const StorePlace place(api);
   auto lazy = api.tasks.async_enqueue(std::move(all));
   const auto enqueued = co_await std::move(lazy);
   if (!enqueued) note_refusal(api, enqueued.error(), queue, number);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <boost/system/error_code.hpp>
 #include <exception>
 #include <utility>
@@ -151,10 +152,18 @@ void Connection::limit_time(std::chrono::milliseconds time) {
   last_tick_ = thread_.tick() + thread_.ticks(time);
 }
 
+// Some more must come soon, and all of it must not be too slow.
+void Connection::limit_transfer(std::size_t bytes) {
+  const auto& limits = shared_.limits;
+  limit_time(limits.progress);
+  const auto earned =
+      std::chrono::milliseconds(static_cast<std::int64_t>(bytes * 1000 / limits.least_rate));
+  last_tick_ = std::min(last_tick_, transfer_began_ + thread_.ticks(limits.progress + earned));
+}
+
 void Connection::on_tick() {
   if (last_tick_ == 0 || thread_.tick() <= last_tick_) return;
   is_late_ = true;
-  unlimit_time();
   boost::system::error_code ignored;
   socket_.cancel(ignored);
 }

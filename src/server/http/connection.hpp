@@ -3,7 +3,8 @@
 //   idle -> reading -> answering -> writing -> idle ...     A problem at any of them: it is told, what still comes is thrown away
 //                                                           for a moment (a reset would overtake the answer), and that is the end.
 //
-// A limit in time is a number of ticks after which on_tick() cancels what the coroutine waits for.
+// A limit in time is a number of ticks after which on_tick() cancels what the coroutine waits for, and goes on doing so with each tick: what has come meanwhile cannot be
+// cancelled any more, so who reads looks at is_late_ as well.
 #pragma once
 
 #include <cstddef>
@@ -79,6 +80,8 @@ class Connection {
   void log(LogLevel level, std::string_view what, std::string_view why);
 
   void limit_time(std::chrono::milliseconds time);
+  void begin_transfer() { transfer_began_ = thread_.tick(); }
+  void limit_transfer(std::size_t bytes);
   void unlimit_time() { last_tick_ = 0; }
   bool hold_memory(std::size_t body_size);
   void release_memory();
@@ -93,7 +96,8 @@ class Connection {
   std::string unsent_;                  // Of an answer.
   std::shared_ptr<ClientWatch> watch_;  // While somebody waits who must be hurried.
   std::size_t held_memory_ = 0;
-  std::uint64_t last_tick_ = 0;  // After it the time is up. 0: there is no limit.
+  std::uint64_t last_tick_ = 0;       // After it the time is up. 0: there is no limit.
+  std::uint64_t transfer_began_ = 0;  // At which tick: of a body, or of an answer.
   Phase phase_ = Phase::busy;
   bool is_late_ = false;
   bool was_invited_ = false;  // Was told to go on with its body.

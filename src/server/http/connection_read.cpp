@@ -1,6 +1,7 @@
 // How a connection reads a request.
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
+#include <utility>
 
 #include "server/http/connection.hpp"
 
@@ -23,7 +24,8 @@ Await<bool> Connection::read_request() {
     if (parser_.state() == RequestParser::State::body) co_await invite_body();
     limit_read();
     if (phase_ == Phase::idle && thread_.is_closing()) co_return false;
-    const IoResult result = co_await read_more();
+    IoResult result = co_await read_more();
+    if (is_late_ && phase_ != Phase::idle) result.state = IoResult::State::failed;
     if (result.state != IoResult::State::done) {
       end_of_input(result.state);
       break;
@@ -51,12 +53,12 @@ Await<> Connection::invite_body() {
   static_cast<void>(was_written);  // If not, the next read will tell.
 }
 
-// The time for a header is for all of it; that for a body is until some more of it comes.
+// The time for a header is for all of it; that for a body is until some more of it comes, and grows with what has come.
 void Connection::limit_read() {
   using enum RequestParser::State;
   if (parser_.state() == body) {
-    phase_ = Phase::body;
-    limit_time(shared_.limits.progress);
+    if (std::exchange(phase_, Phase::body) != Phase::body) begin_transfer();
+    limit_transfer(parser_.body_size());
   } else if (parser_.state() == nothing && buffer_.is_empty()) {
     phase_ = Phase::idle;
     buffer_.shrink();

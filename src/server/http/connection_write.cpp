@@ -108,11 +108,14 @@ Await<bool> Connection::was_received() {
 // -- Bytes ----------------------------------------------------------------------------------------
 
 Await<bool> Connection::write(std::string_view bytes) {
+  std::size_t sent = 0;
+  begin_transfer();
   while (true) {
     const IoResult result = write_now(bytes);
     bytes.remove_prefix(result.bytes);
+    sent += result.bytes;
     if (bytes.empty()) break;
-    limit_time(shared_.limits.progress);
+    limit_transfer(sent);
     const bool is_ready = co_await wait_until_ready(result.state);
     if (!is_ready) co_return false;
   }
@@ -170,7 +173,7 @@ Await<> Connection::linger() {
   ::shutdown(socket_.native_handle(), SHUT_WR);
   limit_time(shared_.limits.linger);
   phase_ = Phase::idle;
-  while (!thread_.is_closing()) {
+  while (!thread_.is_closing() && !is_late_) {
     buffer_.consume(buffer_.data().size());
     const auto room = buffer_.room();
     const auto to = boost::asio::buffer(room.to, room.size);

@@ -40,6 +40,7 @@ class RemoteTransaction final : public Transaction {
                                                  std::string_view reason) override;
   std::expected<int, TaskError> replay_workflow(const WorkflowId& id) override;
   std::vector<StepResult> inputs_of(const TaskId& id) override;
+  StepResults inputs_within(const TaskId& id, std::size_t most_bytes) override;
 
   std::expected<ScheduleLook, TaskError> put_schedule(const Schedule& schedule) override;
   std::optional<ScheduleLook> schedule(std::string_view name) override;
@@ -57,6 +58,7 @@ class RemoteTransaction final : public Transaction {
   std::int64_t add_worker(const WorkerRow& worker) override { return store_.add_worker(worker); }
   void remove_worker(std::int64_t worker) override { store_.remove_worker(worker); }
   std::vector<WorkerLook> workers() override;
+  std::vector<AtWork> at_work_elsewhere() override;
 
   bool add_token(const TokenRow& token) override;
   bool remove_token(std::string_view name) override;

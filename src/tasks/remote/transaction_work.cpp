@@ -98,5 +98,6 @@ std::vector<Recorded> RemoteTransaction::report_some(std::span<const std::string
 
 // They come with the claim.
 std::vector<StepResult> RemoteTransaction::inputs_of(const TaskId&) { return {}; }
+StepResults RemoteTransaction::inputs_within(const TaskId&, std::size_t) { return {}; }
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::remote

@@ -169,14 +169,13 @@ void SqliteTransaction::admit_held(std::int64_t id, QueueRow& queue) {
   }
 }
 
-void SqliteTransaction::end(TaskRow& row, TaskState to, std::string_view reason) {
+void SqliteTransaction::end(TaskRow& row, TaskState to, std::string_view reason, AfterEnd lease) {
   if (row.state == TaskState::ready) leave_ready(row);
   change(row, to);
   execute(database_,
           "update handoff_task set state = ?, held = 0, finished_at = ?, reason = ?, lease_until = "
-          "null "
-          "where seq = ?",
-          static_cast<int>(to), now_, reason, row.seq);
+          "case when ? then lease_until end where seq = ?",
+          static_cast<int>(to), now_, reason, int{lease == AfterEnd::keeps_lease}, row.seq);
   after_end(row);
 }
 

@@ -97,12 +97,13 @@ ClaimResult SqliteTransaction::claim(const ClaimRequest& request) {
   result.tasks.reserve(static_cast<std::size_t>(most));
   // Those that were not started in time end here, and others are behind them.
   bool meets_late_ones = true;
-  for (int pass = 0; pass < most_passes && meets_late_ones; ++pass) {
+  for (int pass = 0; pass < most_passes && meets_late_ones && !result.is_cut; ++pass) {
     const int wanted = most - static_cast<int>(result.tasks.size());
     const auto old = aged(*queue, wanted);
-    meets_late_ones = claim_rows(*queue, request, old, result.tasks);
+    meets_late_ones = claim_rows(*queue, request, old, result);
     const int left = wanted - static_cast<int>(old.size());
-    if (left > 0) meets_late_ones |= claim_next(*queue, request, left, result.tasks);
+    if (result.is_cut) break;
+    if (left > 0) meets_late_ones |= claim_next(*queue, request, left, result);
   }
   result.has_more = meets_late_ones || std::ssize(result.tasks) == request.most;
   if (queue->settings->rate > 0 && !result.tasks.empty()) {
@@ -121,6 +122,23 @@ namespace {
   "lease_until = ?, process = ?, worker = ?, expires_at = null "
 
 std::int64_t new_token() { return static_cast<std::int64_t>(random_bits() >> 1); }
+
+std::size_t bytes_of(const std::vector<Claimed>& claimed) {
+  std::size_t bytes = 0;
+  for (const Claimed& each : claimed) bytes += each.payload.size();
+  return bytes;
+}
+
+// How many of them fit beside what is claimed already. The very first one always does.
+std::size_t how_many_fit(const std::vector<Candidate>& candidates, const ClaimRequest& request,
+                         const std::vector<Claimed>& claimed) {
+  std::size_t bytes = bytes_of(claimed);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    bytes += static_cast<std::size_t>(candidates[i].row.size);
+    if (bytes > request.most_bytes && i + claimed.size() > 0) return i;
+  }
+  return candidates.size();
+}
 }  // namespace
 
 Candidate SqliteTransaction::read_candidate(const Query& query, const QueueRow& queue,
@@ -160,7 +178,7 @@ Candidate SqliteTransaction::read_candidate(const Query& query, const QueueRow& 
 
 // The first ones in their order. They share the token: it is the worker's, and their rows differ.
 bool SqliteTransaction::claim_next(QueueRow& queue, const ClaimRequest& request, int most,
-                                   std::vector<Claimed>& claimed) {
+                                   ClaimResult& result) {
   const std::int64_t token = new_token();
   std::vector<Candidate> candidates;
   {
@@ -168,27 +186,32 @@ bool SqliteTransaction::claim_next(QueueRow& queue, const ClaimRequest& request,
     while (next.next()) candidates.push_back(read_candidate(next, queue, request, token));
   }
   if (candidates.empty()) return false;
+  const std::size_t fitting = how_many_fit(candidates, request, result.tasks);
+  result.is_cut |= fitting < candidates.size();
+  candidates.resize(fitting);
+  if (candidates.empty()) return false;
   if (std::ranges::any_of(candidates, &Candidate::is_expired)) {
     std::vector<std::int64_t> rows;
     for (const Candidate& each : candidates) rows.push_back(each.row.seq);
-    return claim_rows(queue, request, rows, claimed);
+    return claim_rows(queue, request, rows, result);
   }
   const Millis lease_for = candidates.front().claimed.lease_for;
-  const auto changed = execute(
-      database_, CLAIM "where seq in (select seq from handoff_task " NEXT_READY ")", now_, token,
-      since_boot_ + lease_for, owner(request), if_any(request.worker), queue.id, most);
+  const auto changed =
+      execute(database_, CLAIM "where seq in (select seq from handoff_task " NEXT_READY ")", now_,
+              token, since_boot_ + lease_for, owner(request), if_any(request.worker), queue.id,
+              std::ssize(candidates));
   HANDOFF_ASSERT(changed == std::ssize(candidates));
   for (Candidate& each : candidates) {
     take(queue, each);
-    claimed.push_back(std::move(each.claimed));
+    result.tasks.push_back(std::move(each.claimed));
   }
   return false;
 }
 
 bool SqliteTransaction::claim_rows(QueueRow& queue, const ClaimRequest& request,
-                                   std::span<const std::int64_t> rows,
-                                   std::vector<Claimed>& claimed) {
+                                   std::span<const std::int64_t> rows, ClaimResult& result) {
   bool meets_late_ones = false;
+  std::size_t bytes = bytes_of(result.tasks);
   for (const std::int64_t seq : rows) {
     Candidate candidate;
     {
@@ -201,10 +224,13 @@ bool SqliteTransaction::claim_rows(QueueRow& queue, const ClaimRequest& request,
       meets_late_ones = true;
       continue;
     }
+    bytes += static_cast<std::size_t>(candidate.row.size);
+    result.is_cut |= bytes > request.most_bytes && !result.tasks.empty();
+    if (result.is_cut) break;
     execute(database_, CLAIM "where seq = ?", now_, candidate.claimed.lease.token,
             since_boot_ + candidate.claimed.lease_for, owner(request), if_any(request.worker), seq);
     take(queue, candidate);
-    claimed.push_back(std::move(candidate.claimed));
+    result.tasks.push_back(std::move(candidate.claimed));
   }
   return meets_late_ones;
 }

@@ -1,6 +1,8 @@
 // Tasks that wait for others: when they are freed, when they are given up, and what those before them have left for them.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "tasks/stores/sqlite/transaction.hpp"
@@ -146,21 +148,36 @@ void SqliteTransaction::revive_dependents(const TaskRow& row, TaskState was) {
 // -- What they have left --------------------------------------------------------------------------
 
 std::vector<StepResult> SqliteTransaction::inputs_of(const TaskId& id) {
-  std::vector<StepResult> inputs;
+  return inputs_within(id, std::numeric_limits<std::size_t>::max()).results;
+}
+
+// The steps of a workflow are stored in an order in which each comes after those it waits for.
+StepResults SqliteTransaction::inputs_within(const TaskId& id, std::size_t most_bytes) {
+  StepResults inputs;
+  std::size_t bytes = 0;
   Query query(database_,
               "with recursive earlier(seq) as ("
               "select d.before from handoff_dependency d join handoff_task t on t.seq = d.after "
               "where t.id = ? "
               "union select d.before from handoff_dependency d join earlier e on d.after = e.seq) "
-              "select t.id, t.step, t.result from earlier e join handoff_task t on t.seq = e.seq "
-              "where t.state = 4 order by t.seq",
+              "select t.id, t.step, t.result, length(cast(t.result as blob)) from earlier e join "
+              "handoff_task t on t.seq = e.seq where t.state = 4 order by t.seq desc",
               id);
   while (query.next()) {
     const TaskId before = query.id(0);
-    inputs.push_back({.step = query.is_null(1) ? before.to_string() : std::string(query.text(1)),
-                      .task = before,
-                      .result = query.is_null(2) ? "null" : std::string(query.text(2))});
+    std::string step = query.is_null(1) ? before.to_string() : std::string(query.text(1));
+    const auto size = static_cast<std::size_t>(query.number(3));
+    if (size > most_bytes - bytes) {
+      inputs.left_out.push_back(std::move(step));
+      continue;
+    }
+    bytes += size;
+    inputs.results.push_back({.step = std::move(step),
+                              .task = before,
+                              .result = query.is_null(2) ? "null" : std::string(query.text(2))});
   }
+  std::ranges::reverse(inputs.results);
+  std::ranges::reverse(inputs.left_out);
   return inputs;
 }
 

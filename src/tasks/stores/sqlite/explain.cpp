@@ -207,6 +207,20 @@ std::vector<WorkerLook> SqliteTransaction::workers() {
   return all;
 }
 
+std::vector<AtWork> SqliteTransaction::at_work_elsewhere() {
+  std::vector<AtWork> all;
+  Query query(database_,
+              "select t.worker, t.queue, count(w.id) from (select distinct worker, queue from "
+              "handoff_task where state = 3 and process is null and worker is not null) t left "
+              "join handoff_worker w on w.name = t.worker group by 1, 2 order by 1, 2");
+  while (query.next()) {
+    all.push_back({.worker = std::string(query.text(0)),
+                   .queue = rows_.queue(query.number(1)).name,
+                   .is_listed = query.number(2) > 0});
+  }
+  return all;
+}
+
 // -- What is dead ---------------------------------------------------------------------------------
 
 std::vector<DeadGroup> SqliteTransaction::dead(std::string_view name) {

@@ -78,6 +78,10 @@ Recorded SqliteTransaction::finish_one(const Outcome& outcome) {
     // The same said twice, or something else after it had its say: that is not heard any more.
     const bool is_other =
         (outcome.kind == Outcome::Kind::done) != (row && row->state == TaskState::done);
+    // Whatever it says: its worker has stopped, and the task may be run again.
+    if (allowed == Recorded::cancelled) {
+      execute(database_, "update handoff_task set lease_until = null where seq = ?", row->seq);
+    }
     return allowed == Recorded::again && is_other ? Recorded::stale : allowed;
   }
   switch (outcome.kind) {
@@ -193,8 +197,28 @@ std::expected<TaskState, TaskError> SqliteTransaction::cancel(const TaskId& id,
   }
   const TaskState before = row->state;
   end(*row, TaskState::cancelled,
-      reason.empty() ? std::string_view("somebody cancelled it") : reason);
+      reason.empty() ? std::string_view("somebody cancelled it") : reason, AfterEnd::keeps_lease);
   return before;
+}
+
+std::optional<Millis> SqliteTransaction::held_for(const TaskRow& row) {
+  if (row.state != TaskState::cancelled) return std::nullopt;
+  Query lease(database_, "select lease_until from handoff_task where seq = ?", row.seq);
+  if (!lease.next() || lease.is_null(0)) return std::nullopt;
+  const Millis left = Millis(lease.number(0)) - since_boot_;
+  return left > Millis(0) ? std::optional(left) : std::nullopt;
+}
+
+// Run again now, it would run twice at once.
+std::optional<TaskError> SqliteTransaction::still_worked_on(const TaskRow& row) {
+  const auto left = held_for(row);
+  if (!left) return std::nullopt;
+  return TaskError{.code = TaskError::Code::conflict,
+                   .message = fmt::format(
+                       "task {} was cancelled while it ran, and its worker has not said that "
+                       "it stopped: try again in {} s at most",
+                       row.id.to_string(), std::chrono::ceil<std::chrono::seconds>(*left).count()),
+                   .field = "id"};
 }
 
 std::expected<TaskState, TaskError> SqliteTransaction::replay(const TaskId& id) {
@@ -207,6 +231,7 @@ std::expected<TaskState, TaskError> SqliteTransaction::replay(const TaskId& id) 
                                          id.to_string(), to_string(row->state)),
                   .field = "id"});
   }
+  if (auto held = still_worked_on(*row)) return std::unexpected(*std::move(held));
   if (is_key_taken(*row)) {
     return std::unexpected(TaskError{
         .code = TaskError::Code::conflict,

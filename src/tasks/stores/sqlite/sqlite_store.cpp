@@ -137,6 +137,9 @@ void SqliteStore::begin_after_boot() {
       if (known.next() && known.text(0) == now) return;
     }
     execute(writer_, "update handoff_task set lease_until = 0 where state = 3");
+    execute(writer_,
+            "update handoff_task set lease_until = null where queue in (select id from "
+            "handoff_queue) and state = 6 and state >= 4 and lease_until is not null");
     execute(writer_, "insert or replace into handoff_meta values('boot_id', ?)",
             std::string_view(now));
   }));

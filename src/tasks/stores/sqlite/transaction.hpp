@@ -104,6 +104,7 @@ class SqliteTransaction final : public Transaction {
                                                  std::string_view reason) override;
   std::expected<int, TaskError> replay_workflow(const WorkflowId& id) override;
   std::vector<StepResult> inputs_of(const TaskId& id) override;
+  StepResults inputs_within(const TaskId& id, std::size_t most_bytes) override;
 
   std::expected<ScheduleLook, TaskError> put_schedule(const Schedule& schedule) override;
   std::optional<ScheduleLook> schedule(std::string_view name) override;
@@ -126,6 +127,7 @@ class SqliteTransaction final : public Transaction {
   std::int64_t add_worker(const WorkerRow& worker) override;
   void remove_worker(std::int64_t worker) override;
   std::vector<WorkerLook> workers() override;
+  std::vector<AtWork> at_work_elsewhere() override;
 
   std::optional<Explanation> explain(const TaskId& id) override;
   std::vector<DeadGroup> dead(std::string_view queue) override;
@@ -168,7 +170,13 @@ class SqliteTransaction final : public Transaction {
   void make_ready(TaskRow& row, bool keeps_turn);
   void leave_ready(TaskRow& row);
   void admit_held(std::int64_t group, QueueRow& queue);
-  void end(TaskRow& row, TaskState to, std::string_view reason);
+  // `keeps`: somebody else has ended it, and its worker may still be at it. See still_worked_on().
+  enum class AfterEnd : std::uint8_t { forgets_lease, keeps_lease };
+  void end(TaskRow& row, TaskState to, std::string_view reason,
+           AfterEnd lease = AfterEnd::forgets_lease);
+  // For how long a task that was cancelled while it ran may still be worked on.
+  std::optional<Millis> held_for(const TaskRow& row);
+  std::optional<TaskError> still_worked_on(const TaskRow& row);
   void after_end(TaskRow& row);
   bool is_key_taken(const TaskRow& row);
   void take_key(const TaskRow& row);
@@ -216,10 +224,9 @@ class SqliteTransaction final : public Transaction {
   Candidate read_candidate(const Query& query, const QueueRow& queue, const ClaimRequest& request,
                            std::int64_t token);
   // Both say whether they met some that were not started in time.
-  bool claim_next(QueueRow& queue, const ClaimRequest& request, int most,
-                  std::vector<Claimed>& claimed);
+  bool claim_next(QueueRow& queue, const ClaimRequest& request, int most, ClaimResult& result);
   bool claim_rows(QueueRow& queue, const ClaimRequest& request, std::span<const std::int64_t> rows,
-                  std::vector<Claimed>& claimed);
+                  ClaimResult& result);
   void take(QueueRow& queue, Candidate& candidate);
 
   // -- explain.cpp -------------------------------------------------------------------------------

@@ -239,7 +239,7 @@ std::expected<void, TaskError> SqliteTransaction::cancel_workflow(const Workflow
   for (const TaskId& each : tasks_of_workflow(id, false)) {
     TaskRow row = row_of(each).value();
     // One may have been given up together with those before it.
-    if (!is_finished(row.state)) end(row, TaskState::cancelled, why);
+    if (!is_finished(row.state)) end(row, TaskState::cancelled, why, AfterEnd::keeps_lease);
   }
   return {};
 }
@@ -247,8 +247,14 @@ std::expected<void, TaskError> SqliteTransaction::cancel_workflow(const Workflow
 std::expected<int, TaskError> SqliteTransaction::replay_workflow(const WorkflowId& id) {
   const auto look = workflow(id);
   if (!look) return not_there(id);
+  const auto finished = tasks_of_workflow(id, true);
+  for (const TaskId& each : finished) {
+    if (auto held = still_worked_on(row_of(each).value())) {
+      return std::unexpected(*std::move(held));
+    }
+  }
   int count = 0;
-  for (const TaskId& each : tasks_of_workflow(id, true)) {
+  for (const TaskId& each : finished) {
     const auto row = row_of(each);
     if (row->state != TaskState::dead && row->state != TaskState::cancelled) continue;
     if (replay(each)) ++count;  // Those before it came first; those after it may be back already.
