@@ -144,10 +144,6 @@ std::vector<std::pair<std::int64_t, TaskId>> RemoteTransaction::find(const TaskF
   refuse("tasks are changed in bulk by the server");
 }
 
-std::vector<AtWork> RemoteTransaction::at_work_elsewhere() {
-  refuse("who is at work is known where the store is");
-}
-
 Chore RemoteTransaction::promote(int) { keeps_time_itself(); }
 Chore RemoteTransaction::reclaim(int) { keeps_time_itself(); }
 Chore RemoteTransaction::reclaim_process(std::int64_t, int) { keeps_time_itself(); }

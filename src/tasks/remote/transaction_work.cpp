@@ -100,4 +100,7 @@ std::vector<Recorded> RemoteTransaction::report_some(std::span<const std::string
 std::vector<StepResult> RemoteTransaction::inputs_of(const TaskId&) { return {}; }
 StepResults RemoteTransaction::inputs_within(const TaskId&, std::size_t) { return {}; }
 
+// The server sees to that.
+std::vector<AtWork> RemoteTransaction::at_work_elsewhere() { return {}; }
+
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::remote
