@@ -78,9 +78,7 @@ void Batcher::run_alone(const Work& work) {
   const TimePoint began = now();
   static_cast<void>(store_.transact(work));
   const auto turn = lock_.hold();
-  ++totals_.calls;
-  ++totals_.commits;
-  totals_.spent += now() - began;
+  count_commit(totals_, 1, now() - began);
 }
 
 void Batcher::run_alone_later(Work work, Done done) {

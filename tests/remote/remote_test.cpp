@@ -168,6 +168,19 @@ TEST_F(Remote, SchedulesAreMadeSeenPausedAndRemoved) {
   EXPECT_FALSE(tasks.schedule(std::string_view("nightly")));
 }
 
+TEST_F(Remote, AStoreIsUsedAsOneInAFile) {
+  const std::string url = server.url();
+  const auto opened = handoff::tasks::open(url);  // "http://127.0.0.1:8077", or https://
+  if (!opened) throw std::runtime_error(opened.error().message);
+  Worker worker{*opened, {.queues = {{"email", 20}}}};  // Here, or on ten machines.
+  worker.handle("welcome", [](const Json& mail, Context&) { return mail; });
+  const auto mail = opened->enqueue(
+      NewTask{.queue = "email", .kind = "welcome", .payload = R"({"to":"new@example.org"})"});
+  if (!mail) throw std::runtime_error(mail.error().message);
+  EXPECT_EQ(worker.run_until_idle().done, 1u);
+  EXPECT_EQ(store.get(mail->id)->result, R"({"to":"new@example.org"})");
+}
+
 // -- Waiting --------------------------------------------------------------------------------------
 
 TEST_F(Remote, WaitsEndWithTheTaskTheTimeOrAStop) {

@@ -27,6 +27,7 @@ class StoreTest : public ::testing::TestWithParam<std::string> {
         {"RunNothingBeforeItsTime", "time is kept by the server"},
         {"RunNoMoreAtATimeThanAQueueMay", "who waits is told by the server"},
         {"GiveNothingOutOfAQueueThatIsPaused", "who waits is told by the server"},
+        {"ClaimNoMoreBytesThanAreWanted", "a server decides how large its answers are"},
         {"KeepToARate", "the server waits itself until it may give more"},
         {"PurgeAQueue", "a server refuses to purge what runs; a store has nothing to purge then"},
         {"KeepTheirNumbersWhateverHappens", "it counts in the transaction that changes"},

@@ -10,7 +10,7 @@
 //   take     take      poll()            poll(100ms)      async_take(), async_take(within(100ms))
 //
 // It sees what this process commits, in that order, from the call of watch() on: each state that a task comes to, and `running` once more for progress. What other processes do
-// to the file it does not see. It holds so many events; who does not take them loses the oldest, and is told how many. A commit never waits for a reader.
+// to the file it does not see; of a store that a server has it sees what everybody does there. It holds so many events; who does not take them loses the oldest, and is told how many. A commit never waits for a reader.
 //
 // Refused with `closed` once the store is closed and all is taken; with `timed_out`, `stopped` or `empty` as queues are.
 // Thread safety: one thread or coroutine at a time. Dropping it ends it.
