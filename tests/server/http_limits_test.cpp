@@ -71,7 +71,7 @@ TEST_F(HttpLimits, ABodyThatTricklesIsRefused) {
 }
 
 TEST_F(HttpLimits, AReaderThatTricklesIsCutAndTheAnswerLost) {
-  options.limits.progress = 100ms;
+  options.limits.progress = 1s;  // In which some always gets through.
   options.limits.least_rate = std::size_t{1} << 40;
   handoff::Event lost;
   service.on("/big", [&](Request) -> Lazy<Response> {
@@ -82,7 +82,7 @@ TEST_F(HttpLimits, AReaderThatTricklesIsCutAndTheAnswerLost) {
   start();
   raw::Client client(port(), {.receive_buffer = 4096});
   client.send(raw::request("GET", "/big"));
-  char some[4096];
+  char some[16 * 1024];
   std::size_t got = 0;
   eventually([&] {
     const auto count = ::recv(client.fd(), some, sizeof some, MSG_DONTWAIT);
