@@ -14,15 +14,18 @@ constexpr std::ptrdiff_t most_calls = 512;    // In one transaction: others wait
 constexpr std::size_t callers_at_once = 8;    // Of a store elsewhere, for those who must not wait.
 constexpr std::size_t most_waiting = 10'000;  // For one of them.
 
-void count_commit(Batcher::Totals& totals, std::size_t calls, Duration spent) {
-  using Totals = Batcher::Totals;
+// Before it begins: who looks may want to know that somebody is at it.
+void count_calls(Batcher::Totals& totals, std::size_t calls) {
   totals.calls += calls;
   ++totals.commits;
+  const auto size = std::ranges::lower_bound(Batcher::Totals::sizes, static_cast<int>(calls));
+  ++totals.by_size[static_cast<std::size_t>(size - Batcher::Totals::sizes.begin())];
+}
+
+void count_time(Batcher::Totals& totals, Duration spent) {
   totals.spent += spent;
-  const auto size = std::ranges::lower_bound(Totals::sizes, static_cast<int>(calls));
-  ++totals.by_size[static_cast<std::size_t>(size - Totals::sizes.begin())];
-  const auto time = std::ranges::lower_bound(Totals::times, spent);
-  ++totals.by_time[static_cast<std::size_t>(time - Totals::times.begin())];
+  const auto time = std::ranges::lower_bound(Batcher::Totals::times, spent);
+  ++totals.by_time[static_cast<std::size_t>(time - Batcher::Totals::times.begin())];
 }
 }  // namespace
 
@@ -143,10 +146,11 @@ void Batcher::lead(const Call* own) {
     const auto end = waiting_.begin() + std::min(std::ssize(waiting_), most_calls);
     calls.assign(waiting_.begin(), end);
     waiting_.erase(waiting_.begin(), end);
+    count_calls(totals_, calls.size());
   }
   const TimePoint began = now();
   run_all(calls);
-  pass_on(calls.size(), now() - began);
+  pass_on(now() - began);
   // Whoever is told may be gone at once.
   for (Call* const each : calls) {
     if (each->done) {
@@ -159,11 +163,11 @@ void Batcher::lead(const Call* own) {
 }
 
 // To the first of those who have come meanwhile.
-void Batcher::pass_on(std::size_t calls, Duration spent) {
+void Batcher::pass_on(Duration spent) {
   Call* next = nullptr;
   {
     const auto turn = lock_.hold();
-    count_commit(totals_, calls, spent);
+    count_time(totals_, spent);
     if (waiting_.empty()) {
       has_leader_ = false;
       idle_.set();

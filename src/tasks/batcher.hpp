@@ -84,7 +84,7 @@ class Batcher {
   void run_alone_later(Work work, Done done);
   bool enter_locked(Call& call);
   void lead(const Call* own);
-  void pass_on(std::size_t calls, Duration spent);
+  void pass_on(Duration spent);
   void run_all(std::vector<Call*> calls);
 
   Store& store_;

@@ -169,13 +169,16 @@ class ApiWorkers : public HasClock, public ApiTest {};
 
 TEST_F(ApiWorkers, ThatHaveATaskInHandStayListed) {
   const std::string id = add();
-  const Reply claimed = claim("q", R"(,"worker":"busy","lease_for":"1h")");
+  const Reply claimed =
+      post("/v1/claim", R"({"queues":["q","r"],"worker":"busy","lease_for":"1h"})");
   ASSERT_EQ(claimed.status, 200);
   for (int i = 0; i < 4; ++i) {
     clock.advance(3min);
     api.look_after_workers();
+    const Reply workers = get("/v1/workers");
+    EXPECT_EQ(workers.at("workers.0.name"), "busy");
+    EXPECT_EQ(workers.at("workers.0.queues.1.name"), "r") << "it was forgotten, and found again";
   }
-  EXPECT_EQ(get("/v1/workers").at("workers.0.name"), "busy");
   const std::string next = add();
   EXPECT_NE(get("/v1/tasks/" + next + "/explain").at("code"), "no_worker");
 
