@@ -1,0 +1,52 @@
+// Something the server has, loaded when the page opens and again when it changes. The last answer stays on the page
+// while a new one is on its way, so that nothing jumps.
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { ApiError } from "../api/client";
+import { client } from "../api/session";
+import { type LiveEvent, useRefresh } from "./live";
+
+export interface Resource<T> {
+  data: T | undefined;
+  error: ApiError | undefined;
+  isLoading: boolean;
+  reload(): void;
+}
+
+export function useResource<T>(
+  url: string | undefined, // Nothing: not now.
+  matters: (event: LiveEvent) => boolean = () => false,
+  interval = 1000,
+): Resource<T> {
+  const [shown, show] = useState<{ url: string | undefined; data: T | undefined; error: ApiError | undefined }>({
+    url,
+    data: undefined,
+    error: undefined,
+  });
+  const asked = useRef<AbortController>();
+  const reload = useCallback(() => {
+    asked.current?.abort();
+    if (url === undefined) return;
+    const ask = new AbortController();
+    asked.current = ask;
+    client.call<T>(url, { signal: ask.signal }).then(
+      (data) => !ask.signal.aborted && show({ url, data, error: undefined }),
+      (error: unknown) => {
+        if (ask.signal.aborted) return;
+        const failure = error instanceof ApiError ? error : new ApiError(0, "internal", String(error));
+        show((before) => ({ url, data: before.url === url ? before.data : undefined, error: failure }));
+      },
+    );
+  }, [url]);
+  useEffect(() => {
+    reload();
+    return () => asked.current?.abort();
+  }, [reload]);
+  useRefresh(reload, matters, interval);
+  const isCurrent = shown.url === url;
+  return {
+    data: isCurrent ? shown.data : undefined,
+    error: isCurrent ? shown.error : undefined,
+    isLoading: !isCurrent || (shown.data === undefined && shown.error === undefined),
+    reload,
+  };
+}
