@@ -8,6 +8,7 @@ import { fullTime, Since, When } from "../parts/clock";
 import { Confirm } from "../parts/dialog";
 import { duration, percent, shortId } from "../parts/format";
 import { JsonView } from "../parts/json_view";
+import { moments } from "../parts/moments";
 import { notify } from "../parts/notices";
 import { href } from "../parts/route";
 
@@ -126,34 +127,6 @@ function About({ task }: { task: Task }) {
       ]} />
     </Panel>
   );
-}
-
-interface Moment {
-  at: string;
-  title: string;
-  kind: string;
-  text?: string;
-}
-
-// In the order in which it happened. The time at which an attempt began is known of the last one only.
-export function moments(task: Task): Moment[] {
-  const all: Moment[] = [{ at: task.created_at, title: "Created", kind: "created" }];
-  for (const each of task.errors) {
-    all.push({ at: each.at, title: `Attempt ${each.attempt} failed`, kind: "dead", text: each.message });
-  }
-  const isRunning = task.state === "running";
-  if (task.started_at && (isRunning || isFinished(task.state))) {
-    all.push({ at: task.started_at, title: `Attempt ${task.attempt} began`, kind: "running", ...(task.worker ? { text: `by ${task.worker}` } : {}) });
-  }
-  if (task.finished_at) {
-    all.push({ at: task.finished_at, title: task.state === "done" ? "Done" : task.state === "dead" ? "Dead" : "Cancelled", kind: task.state, ...(task.reason && task.state === "cancelled" ? { text: task.reason } : {}) });
-  } else if (task.state === "scheduled") {
-    all.push({ at: task.run_at, title: task.attempt > 0 ? `Attempt ${task.attempt + 1} is due` : "Due", kind: "scheduled" });
-  }
-  return all
-    .map((moment, index) => ({ moment, index }))
-    .sort((a, b) => Date.parse(a.moment.at) - Date.parse(b.moment.at) || a.index - b.index)
-    .map(({ moment }) => moment);
 }
 
 function Timeline({ task }: { task: Task }) {
