@@ -13,6 +13,7 @@ endif()
 file(GLOB_RECURSE server_sources CONFIGURE_DEPENDS src/server/*.cpp)
 add_library(handoff_server STATIC ${server_sources})
 handoff_configure(handoff_server "")
+set_source_files_properties(src/server/version.cpp PROPERTIES COMPILE_DEFINITIONS HANDOFF_VERSION="${PROJECT_VERSION}")
 target_link_libraries(handoff_server PUBLIC handoff_tasks Boost::headers
   PRIVATE OpenSSL::SSL OpenSSL::Crypto spdlog::spdlog tomlplusplus::tomlplusplus)
 if(PROJECT_IS_TOP_LEVEL)  # Most of what src/server/http takes to compile.

@@ -88,7 +88,12 @@ void serve(const Config& config, const std::stop_token& stop,
   if (const auto good = check(config); !good) throw std::runtime_error(good.error());
   Log log(config.log);
   const tasks::Tasks tasks = open_store(config);
-  Api api(tasks, {.payload_limit = config.payload_limit, .push_hosts = config.push_hosts}, log);
+  Api api(tasks,
+          {.payload_limit = config.payload_limit,
+           .push_hosts = config.push_hosts,
+           .store = config.store.substr(0, config.store.find(':')),
+           .has_demo = config.has_demo},
+          log);
   must_be_safe(config, api.tokens());
   const auto bell = std::make_shared<Event>();
   api.on_settings([bell] { bell->set(); });

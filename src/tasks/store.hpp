@@ -4,6 +4,7 @@
 // each; what it throws (Failure) means that nothing has happened, of the whole transaction.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -117,6 +118,12 @@ struct StateChange {
   }
 };
 
+// How many tasks of a queue are in which state.
+struct QueueDepth {
+  std::string queue;
+  std::array<std::int64_t, task_states> counts{};
+};
+
 // What a transaction has done that others wait for. Told once it is committed.
 struct Changes {
   std::map<std::string, int, std::less<>> ready;            // Tasks that were made ready, by queue.
@@ -124,6 +131,7 @@ struct Changes {
   std::vector<StateChange> states;                          // In order.
   std::vector<std::string> queues;                          // Those that are named there.
   Time at{};                                                // When that was.
+  std::vector<QueueDepth> depths;                           // Of the queues that were touched, now.
   std::vector<std::pair<WorkflowId, TaskState>> workflows;  // That have ended.
   std::optional<Millis> due_in;  // In how long the first thing is due that was not before.
 };
@@ -174,8 +182,10 @@ struct TaskFilter {
   std::string kind{};
   std::optional<TaskState> state{};
   std::string group{};
+  std::string error{};  // Why it is dead or cancelled, in the same words.
   int limit = 100;
   std::optional<std::int64_t> before{};  // A cursor: what came before that.
+  bool has_payloads = true;              // And results.
 };
 
 struct TaskPage {
@@ -255,6 +265,8 @@ class Transaction {
   // Some of those that the filter means, the oldest first, with rows after `after`.
   virtual std::vector<std::pair<std::int64_t, TaskId>> find(const TaskFilter& filter,
                                                             std::int64_t after) = 0;
+  // How many it means.
+  virtual std::int64_t count(const TaskFilter& filter) = 0;
   virtual std::optional<Task> get(const TaskId& id) = 0;
   virtual TaskPage list(const TaskFilter& filter) = 0;
   virtual std::vector<LogLine> lines_of(const TaskId& id) = 0;

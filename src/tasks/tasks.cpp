@@ -76,8 +76,10 @@ std::expected<TaskList, TaskError> Tasks::list(const ListOptions& options) const
                     .kind = options.kind,
                     .state = options.state,
                     .group = options.group,
+                    .error = options.error,
                     .limit = options.limit,
-                    .before = *before};
+                    .before = *before,
+                    .has_payloads = options.has_payloads};
   auto page =
       look<TaskPage>(*core_, [&](Transaction& transaction) { return transaction.list(filter); });
   if (!page) return std::unexpected(std::move(page.error()));

@@ -22,6 +22,7 @@ TaskFilter filter_of(const BulkFilter& filter) {
           .kind = filter.kind,
           .state = filter.state,
           .group = filter.group,
+          .error = filter.error,
           .limit = found_at_once,
           .before = std::nullopt};
 }
@@ -84,16 +85,8 @@ std::expected<std::int64_t, TaskError> Tasks::cancel_all(const BulkFilter& filte
 
 std::expected<std::int64_t, TaskError> Tasks::count(const BulkFilter& filter) const {
   const TaskFilter meant = filter_of(filter);
-  std::int64_t after = 0;
-  std::int64_t count = 0;
-  for (;;) {
-    const auto found = look<Found>(
-        *core_, [&](Transaction& transaction) { return transaction.find(meant, after); });
-    if (!found) return std::unexpected(found.error());
-    count += std::ssize(*found);
-    if (std::ssize(*found) < found_at_once) return count;
-    after = found->back().first;
-  }
+  return look<std::int64_t>(*core_,
+                            [&](Transaction& transaction) { return transaction.count(meant); });
 }
 
 // -- Looking --------------------------------------------------------------------------------------

@@ -64,13 +64,15 @@ struct ListOptions {
   std::string kind{};
   std::optional<TaskState> state{};
   std::string group{};
-  int limit = 100;  // 1 to 1000.
+  std::string error{};  // Why it is dead or cancelled, in the same words: see DeadGroup::reason.
+  int limit = 100;      // 1 to 1000.
   std::string cursor{};
+  bool has_payloads = true;  // Without, neither payloads nor results are read.
 };
 
 struct TaskList {
   std::vector<Task>
-      tasks;  // Newest first; without errors and `after`. Fewer than the limit if they are large: 8 MiB are a page.
+      tasks;  // Newest first; without errors and `after`. Fewer than the limit if they are large (8 MiB are a page), or if 100,000 others had to be skipped.
   std::string next_cursor;  // Empty: there are no more.
 };
 
@@ -80,6 +82,7 @@ struct BulkFilter {
   std::string kind{};
   std::string group{};
   TaskState state = TaskState::dead;
+  std::string error{};  // See DeadGroup::reason.
 };
 
 class Tasks {

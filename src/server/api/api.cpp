@@ -14,6 +14,8 @@ bool is_change(const Route& route) { return route.method != Method::get; }
 
 Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
     : log_(log),
+      store_(options.store),
+      has_demo_(options.has_demo),
       context_{.tasks = tasks,
                .core = tasks::TasksAccess::shared_core(tasks),
                .pool = pool_,
@@ -21,6 +23,7 @@ Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
                .events = events_,
                .meters = meters_,
                .stats = stats_,
+               .started_at = context_.core->clock().now(),
                .payload_limit = options.payload_limit,
                .push_hosts = std::move(options.push_hosts)},
       tokens_(*context_.core),
@@ -32,6 +35,7 @@ Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
   add_bulk_routes(router_, context_);
   add_claim_routes(router_, context_);
   add_outcome_routes(router_, context_);
+  add_totals_routes(router_, context_);
   add_queue_routes(router_, context_);
   add_workflow_routes(router_, context_);
   add_schedule_routes(router_, context_);
@@ -41,6 +45,7 @@ Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
     events_.add(changes);
     meters_.add(changes);
   });
+  meters_.set_counts(tasks.queues());
   const auto sweep = [this] {
     for (const std::int64_t row : workers_.forget()) {
       context_.core->batcher().run(

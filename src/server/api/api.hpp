@@ -19,6 +19,8 @@ struct ApiOptions {
   std::size_t payload_limit = std::size_t{1} << 20;
   std::size_t threads = 4;  // For what only looks.
   PushHosts push_hosts{};
+  std::string store = "memory";  // Its kind, for /v1/server.
+  bool has_demo = false;
 };
 
 class Api final : public Service {
@@ -49,12 +51,15 @@ class Api final : public Service {
   void audit(const Route& route, const Request& request, const Tokens::Holder& who, int status);
   void add_system_routes();
   Response metrics();
+  Response about(const Request& request);
   Response readiness();
 
   Log& log_;
+  const std::string store_;
+  const bool has_demo_;
   EventLog events_;
   Meters meters_;
-  SharedText stats_;
+  StatsBoards stats_;
   RemoteWorkers workers_;
   ApiContext context_;
   Tokens tokens_;

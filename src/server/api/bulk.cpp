@@ -13,8 +13,9 @@ struct FilterBody {
   std::optional<std::string> kind;
   std::optional<std::string> group;
   std::optional<std::string> state;
+  std::optional<std::string> error;
 };
-BOOST_DESCRIBE_STRUCT(FilterBody, (), (queue, kind, group, state))
+BOOST_DESCRIBE_STRUCT(FilterBody, (), (queue, kind, group, state, error))
 
 struct BulkBody {
   FilterBody filter;
@@ -29,7 +30,8 @@ BOOST_DESCRIBE_STRUCT(BulkBody, (), (filter, action, dry_run, reason))
 tasks::BulkFilter to_filter(const FilterBody& body) {
   tasks::BulkFilter filter{.queue = body.queue.value_or(""),
                            .kind = body.kind.value_or(""),
-                           .group = body.group.value_or("")};
+                           .group = body.group.value_or(""),
+                           .error = body.error.value_or("")};
   if (body.state) filter.state = state_of(*body.state, "filter.state");
   return filter;
 }

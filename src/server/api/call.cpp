@@ -96,6 +96,21 @@ std::optional<tasks::TaskState> Query::state(std::string_view name) const {
   return state_of(given, name);
 }
 
+bool Query::flag(std::string_view name, bool otherwise) const {
+  const std::string given = text(name);
+  if (given.empty()) return otherwise;
+  if (given != "true" && given != "false") {
+    refuse(name, fmt::format("must be true or false, got \"{}\"", given));
+  }
+  return given == "true";
+}
+
+tasks::TaskId Query::id(std::string_view name) const {
+  const auto id = tasks::TaskId::parse(text(name));
+  if (!id) refuse(name, id.error());
+  return *id;
+}
+
 tasks::TaskState state_of(std::string_view text, std::string_view field) {
   const auto state = tasks::parse_state(text);
   if (!state) {

@@ -78,6 +78,8 @@ class Query {
   std::optional<std::chrono::milliseconds> duration(std::string_view name) const;
   int number(std::string_view name, int otherwise, int least, int most) const;
   std::optional<tasks::TaskState> state(std::string_view name) const;
+  bool flag(std::string_view name, bool otherwise) const;  // true or false.
+  tasks::TaskId id(std::string_view name) const;
 
  private:
   const Pairs& pairs_;

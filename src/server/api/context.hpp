@@ -11,9 +11,9 @@
 #include "handoff/tasks/tasks.hpp"
 #include "server/api/call.hpp"
 #include "server/api/remote_workers.hpp"
+#include "server/api/stats_board.hpp"
 #include "server/events/event_log.hpp"
 #include "server/events/meters.hpp"
-#include "server/events/shared_text.hpp"
 #include "server/http/router.hpp"
 #include "server/push/push_hosts.hpp"
 #include "tasks/core.hpp"
@@ -27,7 +27,8 @@ struct ApiContext {
   RemoteWorkers& workers;
   EventLog& events;
   Meters& meters;
-  SharedText& stats;  // Of all queues, for event streams.
+  StatsBoards& stats;
+  tasks::Time started_at;
   std::size_t payload_limit;
   PushHosts push_hosts;                      // Whom tasks may be sent to.
   std::function<void()> settings_changed{};  // Called after those of a queue were.
@@ -55,6 +56,7 @@ void add_task_routes(Router& router, ApiContext& api);
 void add_bulk_routes(Router& router, ApiContext& api);
 void add_claim_routes(Router& router, ApiContext& api);
 void add_outcome_routes(Router& router, ApiContext& api);
+void add_totals_routes(Router& router, ApiContext& api);
 void add_queue_routes(Router& router, ApiContext& api);
 void add_workflow_routes(Router& router, ApiContext& api);
 void add_schedule_routes(Router& router, ApiContext& api);

@@ -2,20 +2,26 @@
 //
 //   id: 5f3a91c2-1027        where to go on from: a client sends it back as Last-Event-ID
 //   event: task              id, queue, state, at
-//   event: stats             all queues, once a second
+//   event: stats             once a second: all queues together, and those that have changed; or one queue
 //   event: gap               so many were missed; or all, if the server was started anew
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
 #include "server/api/context.hpp"
+#include "server/api/figures_json.hpp"
 
 namespace handoff::server {
 
 namespace {
 
 constexpr auto between_stats = std::chrono::seconds(1);
+constexpr auto between_signs = std::chrono::seconds(15);  // Of life, where there are no statistics.
+constexpr std::chrono::seconds recently{5};
+
+enum class Stats : std::uint8_t { none, totals, queues };
 
 // Where a reader goes on: after an event of this log, or after nothing it knows.
 struct Place {
@@ -51,30 +57,13 @@ std::string gap_event(std::optional<std::uint64_t> missed) {
                      missed ? fmt::to_string(*missed) : "null");
 }
 
-std::string queue_stats(const tasks::QueueLook& look, const Meters::Look& meter) {
-  using enum tasks::TaskState;
-  const auto rate = [&](std::uint64_t number) { return static_cast<double>(number) / meter.span; };
-  return fmt::format(
-      R"({{"name":"{}","paused":{},"scheduled":{},"waiting":{},"ready":{},"running":{},"done":{},"dead":{},"cancelled":{},"in":{:.2f},"finished":{:.2f},"failed":{:.2f},"rejected":{:.2f}}})",
-      look.name, look.is_paused, look.count(scheduled), look.count(waiting), look.count(ready),
-      look.count(running), look.count(done), look.count(dead), look.count(cancelled),
-      rate(meter.last_minute.in), rate(meter.last_minute.done), rate(meter.last_minute.failed),
-      rate(meter.last_minute.rejected));
-}
-
-std::string stats_event(ApiContext& api, const std::vector<tasks::QueueLook>& queues) {
-  std::vector<std::string> items;
-  for (const auto& each : queues) items.push_back(queue_stats(each, api.meters.look(each.name)));
-  return fmt::format("event: stats\ndata: {{\"at\":\"{}\",\"queues\":[{}]}}\n\n",
-                     tasks::to_text(api.core->clock().now()), fmt::join(items, ","));
-}
-
 // One reader of the stream.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
-  Stream(ApiContext& api, std::string queue, Place place, std::stop_token hurry)
+  Stream(ApiContext& api, EventFilter wanted, Stats stats, Place place, std::stop_token hurry)
       : api_(api),
-        queue_(std::move(queue)),
+        wanted_(std::move(wanted)),
+        stats_(stats),
         is_lost_(place.is_lost),
         reader_(api.events, place.after),
         hurry_(std::move(hurry)),
@@ -88,7 +77,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
       if (hurry_.stop_requested()) co_return std::nullopt;
       text += news();
       if (!stats_at_ || now() >= *stats_at_) {
-        stats_at_ = now() + between_stats;
+        const Duration pause = stats_ == Stats::none ? Duration(between_signs) : between_stats;
+        stats_at_ = now() + pause;
         auto looked = stats();
         text += co_await std::move(looked);
       }
@@ -102,37 +92,99 @@ class Stream : public std::enable_shared_from_this<Stream> {
  private:
   std::string news() {
     std::string text;
-    const auto part = reader_.next(queue_);
+    const auto part = reader_.next(wanted_);
     if (part.missed > 0) text += gap_event(part.missed);
     for (const LoggedEvent& each : part.events) text += task_event(api_.events, each);
     return text;
   }
 
   Lazy<std::string> stats() {
+    if (stats_ == Stats::none) co_return ": still here\n\n";
     const auto look = [self = shared_from_this()] {
-      ApiContext& api = self->api_;
-      if (!self->queue_.empty()) return stats_event(api, {api.tasks.queue(self->queue_)});
-      return api.stats.text([&api] { return stats_event(api, api.tasks.queues()); });
+      return self->wanted_.queue.empty() ? self->all_stats() : self->queue_stats();
     };
     auto looked = on_pool_thread(api_.pool, look);
     co_return co_await std::move(looked);
   }
 
+  std::string queue_stats() {
+    const tasks::QueueLook look = api_.tasks.queue(wanted_.queue);
+    return fmt::format("event: stats\ndata: {{\"at\":\"{}\",\"queues\":[{}],\"recent\":{}}}\n\n",
+                       tasks::to_text(api_.core->clock().now()), stats_text(api_, look),
+                       to_json_text(api_.meters.history(wanted_.queue, recently), api_.started_at));
+  }
+
+  // Looked at once for all readers; what this one has not seen of it is its own.
+  std::string all_stats() {
+    const auto board = api_.stats.board(api_);
+    const std::string recent = to_json_text(api_.meters.history_of_sum(recently), api_.started_at);
+    std::string text =
+        fmt::format("event: stats\ndata: {{\"at\":\"{}\",\"totals\":{{{}}},\"recent\":{}",
+                    tasks::to_text(board->at), board->totals, recent);
+    if (stats_ == Stats::queues) text += fmt::format(",\"queues\":[{}]", queues_.next(*board));
+    return text + "}\n\n";
+  }
+
   ApiContext& api_;
-  const std::string queue_;
+  const EventFilter wanted_;
+  const Stats stats_;
   bool is_lost_;
+  StatsReader queues_;
   EventLog::Reader reader_;
   const std::stop_token hurry_;
   std::stop_callback<std::function<void()>> hurries_;
   std::optional<TimePoint> stats_at_;
 };
 
+// What the parameters say. Throws ApiFailure. The steps of a workflow are known from its beginning.
+struct Wanted {
+  EventFilter events;
+  Stats stats = Stats::queues;
+};
+
+Stats stats_of(const Query& query, Stats otherwise) {
+  const std::string given = query.text("stats");
+  if (given.empty()) return otherwise;
+  if (given == "none") return Stats::none;
+  if (given == "totals") return Stats::totals;
+  if (given == "queues") return Stats::queues;
+  throw ApiFailure(ApiError::bad_request(
+      "stats", fmt::format("stats must be queues, totals or none, got \"{}\"", given)));
+}
+
+std::vector<tasks::TaskId> steps_of(ApiContext& api, const tasks::TaskId& id) {
+  const auto workflow = api.tasks.workflow(id);
+  if (!workflow) {
+    throw ApiFailure(ApiError::not_found(fmt::format("there is no workflow {}", id.to_string())));
+  }
+  std::vector<tasks::TaskId> ids;
+  for (const tasks::StepLook& each : workflow->steps) ids.push_back(each.task);
+  std::ranges::sort(ids);
+  return ids;
+}
+
+Wanted wanted_by(ApiContext& api, const Call& call) {
+  const Query query(call, {"queue", "task", "workflow", "stats"});
+  Wanted wanted;
+  wanted.events.queue = query.text("queue");
+  if (!wanted.events.queue.empty()) must(tasks::check_queue(wanted.events.queue));
+  if (!query.text("task").empty()) {
+    wanted.events.tasks = {query.id("task")};
+  } else if (!query.text("workflow").empty()) {
+    wanted.events.tasks = steps_of(api, query.id("workflow"));
+  }
+  wanted.stats = stats_of(query, wanted.events.tasks ? Stats::none : Stats::queues);
+  return wanted;
+}
+
 Lazy<Response> open_stream(ApiContext& api, Call call) {
-  const Query query(call, {"queue"});
-  const std::string queue = query.text("queue");
-  if (!queue.empty()) must(tasks::check_queue(queue));
-  const auto stream = std::make_shared<Stream>(
-      api, queue, place_of(api.events, call.request.last_event_id), call.request.hurry);
+  const Place place = place_of(api.events, call.request.last_event_id);
+  const auto kept = std::make_shared<const Call>(std::move(call));
+  const auto read = [&api, kept] { return wanted_by(api, *kept); };
+  auto reading = on_pool_thread(api.pool, read);
+  Wanted wanted = co_await std::move(reading);
+  const auto stream = std::make_shared<Stream>(api, std::move(wanted.events), wanted.stats, place,
+                                               kept->request.hurry);
   Response response{.status = 200, .body = "retry: 1000\n\n", .content_type = "text/event-stream"};
   response.headers.emplace_back("Cache-Control", "no-store");
   response.next_part = [stream] { return stream->next(); };

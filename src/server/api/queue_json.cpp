@@ -11,6 +11,7 @@
 #include "handoff/tasks/payload.hpp"
 #include "server/api/delivery_field.hpp"
 #include "server/api/duration_field.hpp"
+#include "server/api/figures_json.hpp"
 #include "server/api/rate_field.hpp"
 
 namespace handoff::server {
@@ -153,32 +154,6 @@ SettingsJson to_settings_json(const QueueSettings& settings) {
 
 // -- How it is doing ------------------------------------------------------------------------------
 
-struct CountsJson {
-  std::int64_t scheduled = 0;
-  std::int64_t waiting = 0;
-  std::int64_t ready = 0;
-  std::int64_t running = 0;
-  std::int64_t done = 0;
-  std::int64_t dead = 0;
-  std::int64_t cancelled = 0;
-};
-BOOST_DESCRIBE_STRUCT(CountsJson, (), (scheduled, waiting, ready, running, done, dead, cancelled))
-
-struct RatesJson {
-  double in = 0;
-  double done = 0;
-  double failed = 0;
-  double rejected = 0;
-};
-BOOST_DESCRIBE_STRUCT(RatesJson, (), (in, done, failed, rejected))
-
-struct QuantilesJson {
-  std::optional<DurationField> p50;
-  std::optional<DurationField> p95;
-  std::optional<DurationField> p99;
-};
-BOOST_DESCRIBE_STRUCT(QuantilesJson, (), (p50, p95, p99))
-
 // The capacity that would absorb a spike, and why.
 struct AdviceJson {
   std::int64_t capacity = 0;
@@ -202,35 +177,6 @@ struct QueueJson {
 BOOST_DESCRIBE_STRUCT(QueueJson, (),
                       (name, paused, counts, unfinished, bytes, oldest_ready_age, rates, wait_time,
                        run_time, advice, settings))
-
-CountsJson to_counts(const tasks::QueueLook& queue) {
-  using enum tasks::TaskState;
-  return {.scheduled = queue.count(scheduled),
-          .waiting = queue.count(waiting),
-          .ready = queue.count(ready),
-          .running = queue.count(running),
-          .done = queue.count(done),
-          .dead = queue.count(dead),
-          .cancelled = queue.count(cancelled)};
-}
-
-RatesJson to_rates(const Meters::Look& meter) {
-  const auto rate = [&](std::uint64_t number) {
-    return std::round(100 * static_cast<double>(number) / meter.span) / 100;
-  };
-  return {.in = rate(meter.last_minute.in),
-          .done = rate(meter.last_minute.done),
-          .failed = rate(meter.last_minute.failed),
-          .rejected = rate(meter.last_minute.rejected)};
-}
-
-QuantilesJson to_quantiles(const Durations& durations) {
-  const auto at = [&](double part) {
-    const auto found = durations.quantile(part);
-    return found ? std::optional(DurationField{*found}) : std::nullopt;
-  };
-  return {.p50 = at(0.5), .p95 = at(0.95), .p99 = at(0.99)};
-}
 
 // The busiest second of the last minute, for as long as the spike is said to last, while tasks are done as fast as they were. None before anything was done: it would be a guess.
 std::optional<AdviceJson> to_advice(const tasks::QueueLook& queue, const Meters::Look& meter) {
@@ -271,13 +217,13 @@ std::string to_json_text(const tasks::QueueLook& queue, const Meters::Look& mete
                          tasks::Time now) {
   QueueJson json{.name = queue.name,
                  .paused = queue.is_paused,
-                 .counts = to_counts(queue),
+                 .counts = to_counts_json(queue.counts),
                  .unfinished = queue.unfinished(),
                  .bytes = queue.bytes,
                  .oldest_ready_age = {},
-                 .rates = to_rates(meter),
-                 .wait_time = to_quantiles(meter.waits),
-                 .run_time = to_quantiles(meter.runs),
+                 .rates = to_rates_json(meter),
+                 .wait_time = to_quantiles_json(meter.waits),
+                 .run_time = to_quantiles_json(meter.runs),
                  .advice = to_advice(queue, meter),
                  .settings = to_settings_json(queue.settings)};
   if (queue.oldest_ready) {

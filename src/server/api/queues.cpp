@@ -1,8 +1,11 @@
 // /v1/queues: how they are set, how they are doing, and what an operator does with them.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "server/api/context.hpp"
 #include "server/api/queue_json.hpp"
+#include "server/api/task_json.hpp"
 #include "tasks/call.hpp"
 
 namespace handoff::server {
@@ -13,11 +16,53 @@ std::string text_of(ApiContext& api, const tasks::QueueLook& look) {
   return to_json_text(look, api.meters.look(look.name), api.core->clock().now());
 }
 
+constexpr int usual_page = 1000;
+
+// Who is first, of two. By depth and age the fullest and the oldest; equal ones by name.
+bool is_before(std::string_view order, const tasks::QueueLook& a, const tasks::QueueLook& b) {
+  if (order == "depth" && a.unfinished() != b.unfinished()) return a.unfinished() > b.unfinished();
+  if (order == "oldest" && a.oldest_ready != b.oldest_ready) {
+    if (!a.oldest_ready || !b.oldest_ready) return a.oldest_ready.has_value();
+    return *a.oldest_ready < *b.oldest_ready;
+  }
+  return a.name < b.name;
+}
+
+std::string order_of(const Query& query) {
+  std::string order = query.text("order");
+  if (order.empty()) return "name";
+  if (order == "name" || order == "depth" || order == "oldest") return order;
+  throw ApiFailure(ApiError::bad_request(
+      "order", fmt::format("order must be name, depth or oldest, got \"{}\"", order)));
+}
+
+// Where a page begins: behind a name, or, since other orders change from page to page, at a number.
+std::size_t beginning(const std::vector<tasks::QueueLook>& looks, std::string_view order,
+                      const std::string& cursor) {
+  if (cursor.empty()) return 0;
+  if (order == "name") {
+    const auto found = std::ranges::upper_bound(looks, cursor, {}, &tasks::QueueLook::name);
+    return static_cast<std::size_t>(found - looks.begin());
+  }
+  const auto place = must(tasks::read_cursor(cursor)).value_or(0);
+  return std::min(looks.size(), static_cast<std::size_t>(std::max<std::int64_t>(place, 0)));
+}
+
 Response list(ApiContext& api, const Call& call) {
-  const Query query(call, {});
+  const Query query(call, {"limit", "cursor", "order", "search"});
+  const int limit = query.number("limit", usual_page, 1, usual_page);
+  const std::string order = order_of(query);
+  const std::string search = query.text("search");
+  std::vector<tasks::QueueLook> looks = api.tasks.queues();
+  std::erase_if(looks, [&](const auto& look) { return look.name.find(search) == look.name.npos; });
+  std::ranges::sort(looks, [&](const auto& a, const auto& b) { return is_before(order, a, b); });
+  const std::size_t begin = beginning(looks, order, query.text("cursor"));
+  const std::size_t end = std::min(looks.size(), begin + static_cast<std::size_t>(limit));
   std::vector<std::string> items;
-  for (const auto& each : api.tasks.queues()) items.push_back(text_of(api, each));
-  return json_response(200, fmt::format(R"({{"queues":[{}]}})", fmt::join(items, ",")));
+  for (std::size_t i = begin; i < end; ++i) items.push_back(text_of(api, looks[i]));
+  std::string next;
+  if (end < looks.size()) next = order == "name" ? looks[end - 1].name : fmt::to_string(end);
+  return json_response(200, page_text("queues", items, next));
 }
 
 // One that was never used is as it would be.
@@ -75,7 +120,7 @@ void add_queue_routes(Router& router, ApiContext& api) {
   router.add({.method = Method::get,
               .pattern = "/v1/queues",
               .role = Role::produce,
-              .summary = "All queues",
+              .summary = "A page of queues, by name, depth or age",
               .handler = on_pool(api, list)});
   router.add({.method = Method::get,
               .pattern = "/v1/queues/{name}",

@@ -6,6 +6,7 @@
 #include "server/api/api.hpp"
 #include "server/api/metrics.hpp"
 #include "server/api/openapi.hpp"
+#include "server/version.hpp"
 
 namespace handoff::server {
 
@@ -40,6 +41,17 @@ Response Api::metrics() {
           .content_type = "text/plain; version=0.0.4"};
 }
 
+Response Api::about(const Request& request) {
+  const Role role = must(tokens_.holder(request.authorization)).role;
+  return json_response(
+      200,
+      fmt::format(
+          R"({{"version":"{}","started_at":"{}","now":"{}","store":"{}","demo":{},"auth":{},"role":"{}"}})",
+          version(), tasks::to_text(context_.started_at),
+          tasks::to_text(context_.core->clock().now()), store_, has_demo_, tokens_.are_needed(),
+          to_string(role)));
+}
+
 void Api::add_system_routes() {
   const auto on_the_pool = [this](Response (Api::*work)()) {
     return [this, work](Call) -> Lazy<Response> {
@@ -59,6 +71,11 @@ void Api::add_system_routes() {
                                  .body = std::string(front_page),
                                  .content_type = "text/html; charset=utf-8"});
                }});
+  router_.add({.method = Method::get,
+               .pattern = "/v1/server",
+               .role = Role::any,
+               .summary = "What this server is, and who you are to it",
+               .handler = [this](Call call) { return at_once(about(call.request)); }});
   router_.add({.method = Method::get,
                .pattern = "/healthz",
                .role = Role::nobody,

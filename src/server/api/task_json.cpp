@@ -227,7 +227,7 @@ Json stored_json(const std::string& stored) {
   return text ? *std::move(text) : Json();
 }
 
-std::string to_json_text(const tasks::Task& task) {
+std::string to_json_text(const tasks::Task& task, Payloads payloads) {
   TaskJson json{.id = task.id,
                 .queue = task.queue,
                 .kind = task.kind,
@@ -257,6 +257,7 @@ std::string to_json_text(const tasks::Task& task) {
     json.errors.push_back({.attempt = each.attempt, .at = each.at, .message = each.message});
   }
   JsonParts parts;
+  if (payloads == Payloads::left_out) return std::move(parts).joined_to(json);
   parts.add("payload", stored_json(task.payload).text());
   if (task.result) parts.add("result", stored_json(*task.result).text());
   return std::move(parts).joined_to(json);

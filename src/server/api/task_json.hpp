@@ -1,6 +1,7 @@
 // Tasks and what is around them as JSON: what the API answers, and the command line prints.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "handoff/tasks/explain.hpp"
@@ -15,7 +16,8 @@ namespace handoff::server {
 tasks::Json stored_json(const std::string& stored);
 
 // What is not there is left out.
-std::string to_json_text(const tasks::Task& task);
+enum class Payloads : std::uint8_t { shown, left_out };  // And results.
+std::string to_json_text(const tasks::Task& task, Payloads payloads = Payloads::shown);
 std::string to_json_text(const tasks::TaskId& id, const tasks::Explanation& explanation);
 std::string to_json_text(const tasks::WorkflowLook& workflow);
 std::string to_json_text(const tasks::ScheduleLook& schedule);

@@ -113,16 +113,29 @@ Lazy<Response> show(ApiContext& api, Call call) {
   co_return co_await std::move(lazy);
 }
 
+// One, or none.
+tasks::TaskList page_of(ApiContext& api, const tasks::TaskId& id) {
+  tasks::TaskList page;
+  if (auto task = api.tasks.get(id)) page.tasks.push_back(*std::move(task));
+  return page;
+}
+
 Response list(ApiContext& api, const Call& call) {
-  const Query query(call, {"queue", "kind", "state", "group", "limit", "cursor"});
-  const auto page = must(api.tasks.list({.queue = query.text("queue"),
-                                         .kind = query.text("kind"),
-                                         .state = query.state("state"),
-                                         .group = query.text("group"),
-                                         .limit = query.number("limit", 100, 1, 1000),
-                                         .cursor = query.text("cursor")}));
+  const Query query(
+      call, {"id", "queue", "kind", "state", "group", "error", "limit", "cursor", "payload"});
+  const Payloads payloads = query.flag("payload", true) ? Payloads::shown : Payloads::left_out;
+  const auto page = query.text("id").empty()
+                        ? must(api.tasks.list({.queue = query.text("queue"),
+                                               .kind = query.text("kind"),
+                                               .state = query.state("state"),
+                                               .group = query.text("group"),
+                                               .error = query.text("error"),
+                                               .limit = query.number("limit", 100, 1, 1000),
+                                               .cursor = query.text("cursor"),
+                                               .has_payloads = payloads == Payloads::shown}))
+                        : page_of(api, query.id("id"));
   std::vector<std::string> items;
-  for (const tasks::Task& each : page.tasks) items.push_back(to_json_text(each));
+  for (const tasks::Task& each : page.tasks) items.push_back(to_json_text(each, payloads));
   return json_response(200, page_text("tasks", items, page.next_cursor));
 }
 

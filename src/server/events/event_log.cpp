@@ -57,7 +57,7 @@ EventLog::Reader::~Reader() {
   std::erase(log_.readers_, this);
 }
 
-EventLog::Reader::Part EventLog::Reader::next(std::string_view queue, std::size_t most) {
+EventLog::Reader::Part EventLog::Reader::next(const EventFilter& wanted, std::size_t most) {
   Part part;
   const auto turn = log_.lock_.hold();
   told_.reset();
@@ -71,7 +71,8 @@ EventLog::Reader::Part EventLog::Reader::next(std::string_view queue, std::size_
   while (seen_ < end) {
     const Entry& entry = log_.ring_[++seen_ % size];
     const std::string& name = log_.queues_[entry.queue];
-    if (!queue.empty() && queue != name) continue;
+    if (!wanted.queue.empty() && wanted.queue != name) continue;
+    if (wanted.tasks && !std::ranges::binary_search(*wanted.tasks, entry.id)) continue;
     part.events.push_back(
         {.number = seen_, .id = entry.id, .state = entry.state, .at = entry.at, .queue = name});
   }

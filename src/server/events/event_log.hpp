@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,12 @@ struct LoggedEvent {
   tasks::TaskState state = tasks::TaskState::ready;
   tasks::Time at;
   std::string queue;
+};
+
+// Which events somebody wants to know of.
+struct EventFilter {
+  std::string queue{};                                // Empty: any.
+  std::optional<std::vector<tasks::TaskId>> tasks{};  // Sorted. Nothing: any.
 };
 
 class EventLog {
@@ -52,8 +59,8 @@ class EventLog {
       std::vector<LoggedEvent> events;
       std::uint64_t missed = 0;  // Before these.
     };
-    // Of one queue, or of all. At most so many are looked at; if there are more, told() is set.
-    Part next(std::string_view queue, std::size_t most = 1000);
+    // Those that are wanted. At most so many are looked at; if there are more, told() is set.
+    Part next(const EventFilter& wanted, std::size_t most = 1000);
     Event& told() { return told_; }
 
    private:

@@ -1,4 +1,4 @@
-// How queues are doing: rates over the last minute, and how long tasks waited and ran.
+// How queues are doing: rates over the last minute, how long tasks waited and ran, and the last 15 minutes, second by second.
 //
 // Fed by each commit of this process. What another process does with the same file is in the counts of the store, not here.
 // Thread safety: any member, any thread.
@@ -8,46 +8,32 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "handoff/clock.hpp"
 #include "handoff/mutex.hpp"
+#include "handoff/tasks/queue.hpp"
+#include "server/events/durations.hpp"
+#include "server/events/track.hpp"
 #include "tasks/store.hpp"
 
 namespace handoff::server {
-
-// How many durations were below which bound: powers of two milliseconds.
-struct Durations {
-  static constexpr std::size_t buckets = 28;  // The last one has all from 19 hours on.
-
-  std::array<std::uint64_t, buckets> counts{};
-  std::uint64_t total = 0;
-  double sum_seconds = 0;
-
-  void add(std::chrono::milliseconds duration);
-  // The bound of a bucket; the last one has none.
-  static std::chrono::milliseconds bound(std::size_t bucket) {
-    return std::chrono::milliseconds(std::int64_t{1} << bucket);
-  }
-  // Below which that part of them were, to a power of two. Nothing if there are none.
-  std::optional<std::chrono::milliseconds> quantile(double part) const;
-};
-
-struct QueueTotals {
-  std::uint64_t in = 0;
-  std::uint64_t done = 0;
-  std::uint64_t failed = 0;    // Attempts.
-  std::uint64_t rejected = 0;  // There was no room.
-};
 
 class Meters {
  public:
   static constexpr int seconds = 60;
   static constexpr std::size_t most_queues = 10'000;  // Past them nobody counts.
+  // Queues whose last 15 minutes are kept: the first that were used, and those that were last asked for. 40 KiB each.
+  static constexpr std::size_t most_tracks = 64;
 
   void add(const tasks::Changes& changes);
   void reject(std::string_view queue, std::uint64_t tasks);
+  // What the store says: what this process was not told of is put right.
+  void set_counts(std::span<const tasks::QueueLook> queues);
 
   struct Look {
     QueueTotals totals;                // Since the start.
@@ -58,7 +44,12 @@ class Meters {
     Durations runs;
   };
   Look look(std::string_view queue);
+  Look look_at_sum();  // Of all queues.
   std::map<std::string, Look, std::less<>> look_at_all();
+
+  // The last so many seconds that are over, counted from the start. A queue that was not kept is from now on.
+  Track::Part history(std::string_view queue, std::chrono::seconds most);
+  Track::Part history_of_sum(std::chrono::seconds most);
 
   struct Commits {
     std::uint64_t commits = 0;
@@ -67,15 +58,28 @@ class Meters {
   Commits commits();
 
  private:
+  struct Kept {
+    explicit Kept(std::int64_t second) : track(second) {}
+    Track track;
+    std::optional<std::int64_t> asked_at;
+  };
   struct Meter {
     QueueTotals totals;
     std::array<QueueTotals, seconds> by_second{};
     std::int64_t second = 0;  // The last one that was counted in.
     Durations waits;
     Durations runs;
+    StateCounts counts{};
+    std::unique_ptr<Kept> kept;
   };
+  std::int64_t second() const;
   Meter* meter_locked(std::string_view queue);
-  void count_locked(Meter& meter, std::uint64_t QueueTotals::* what, std::uint64_t number);
+  void keep_locked(Meter& meter, std::int64_t second);
+  void make_room_locked();
+  void count_locked(Meter& meter, std::uint64_t QueueTotals::* what, std::uint32_t Moment::* moment,
+                    std::uint64_t number);
+  void change_locked(Meter& meter, const tasks::StateChange& change);
+  void set_counts_locked(Meter& meter, const StateCounts& counts);
   void turn_locked(Meter& meter);
   Look look_locked(Meter& meter);
 
@@ -83,6 +87,8 @@ class Meters {
   Mutex lock_{{.name = "meters of queues"}};
   // Guarded by lock_.
   std::map<std::string, Meter, std::less<>> meters_;
+  Meter sum_;
+  std::size_t tracks_ = 0;
   Commits commits_;
 };
 

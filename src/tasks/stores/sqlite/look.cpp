@@ -9,12 +9,14 @@
 namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
 
 namespace {
+// Of them payloads and results if ?2 says so.
 #define TASK_COLUMNS                                                                              \
-  "select t.seq, t.id, t.queue, t.kind, coalesce(t.payload, (select data from handoff_payload p " \
-  "where "                                                                                        \
-  "p.seq = t.seq)), t.state, t.priority, t.attempt, t.max_attempts, t.crashes, t.timeout, "       \
+  "select t.seq, t.id, t.queue, t.kind, case when ?2 then coalesce(t.payload, (select data from " \
+  "handoff_payload p where p.seq = t.seq)) end, t.state, t.priority, t.attempt, t.max_attempts, " \
+  "t.crashes, t.timeout, "                                                                        \
   "t.created_at, "                                                                                \
-  "t.at, t.started_at, t.finished_at, t.progress, t.note, t.result, t.reason, t.worker, t.grp, "  \
+  "t.at, t.started_at, t.finished_at, t.progress, t.note, case when ?2 then t.result end, "       \
+  "t.reason, t.worker, t.grp, "                                                                   \
   "t.unique_key, t.trace, t.flags, (select w.id from handoff_workflow w where w.seq = "           \
   "t.workflow), t.step, t.notify from handoff_task t "
 }  // namespace
@@ -57,8 +59,14 @@ Task SqliteTransaction::read_task(const Query& query) {
   return task;
 }
 
+Task SqliteTransaction::task_at(std::int64_t seq, bool has_payload) {
+  Query query(database_, TASK_COLUMNS "where t.seq = ?1", seq, has_payload ? 1 : 0);
+  if (!query.next()) throw_damaged(database_.raw(), "an index has a task that is not there");
+  return read_task(query);
+}
+
 std::optional<Task> SqliteTransaction::get(const TaskId& id) {
-  Query query(database_, TASK_COLUMNS "where t.id = ?", id);
+  Query query(database_, TASK_COLUMNS "where t.id = ?1", id, 1);
   if (!query.next()) return std::nullopt;
   Task task = read_task(query);
   const std::int64_t seq = query.number(0);
@@ -78,56 +86,6 @@ std::optional<Task> SqliteTransaction::get(const TaskId& id) {
     while (before.next()) task.after.push_back(before.id(0));
   }
   return task;
-}
-
-// By the rows' numbers, newest first: a page costs as much as it has to skip.
-namespace {
-constexpr std::size_t largest_page = std::size_t{8} << 20;  // Of payloads and results.
-}
-
-TaskPage SqliteTransaction::list(const TaskFilter& filter) {
-  TaskPage page;
-  std::optional<std::int64_t> queue;
-  if (!filter.queue.empty()) {
-    const QueueRow* const row = rows_.queue(filter.queue, false);
-    if (row == nullptr) return page;
-    queue = row->id;
-  }
-  std::optional<std::int64_t> state;
-  if (filter.state) state = static_cast<std::int64_t>(*filter.state);
-  Query query(database_,
-              TASK_COLUMNS
-              "where (?1 is null or t.seq < ?1) and (?2 is null or t.queue = ?2) and (?3 is null "
-              "or t.state = ?3) "
-              "and (?4 is null or t.kind = ?4) "
-              "and (?5 is null or t.grp in (select id from handoff_group where name = ?5)) "
-              "order by t.seq desc limit ?6",
-              filter.before, queue, state, if_any(filter.kind), if_any(filter.group), filter.limit);
-  std::int64_t last = 0;
-  std::size_t bytes = 0;
-  while (bytes < largest_page && query.next()) {
-    const Task& task = page.tasks.emplace_back(read_task(query));
-    last = query.number(0);
-    bytes += task.payload.size() + task.result.value_or("").size();
-  }
-  if (std::ssize(page.tasks) == filter.limit || bytes >= largest_page) page.next = last;
-  return page;
-}
-
-std::vector<std::pair<std::int64_t, TaskId>> SqliteTransaction::find(const TaskFilter& filter,
-                                                                     std::int64_t after) {
-  std::vector<std::pair<std::int64_t, TaskId>> found;
-  Query query(
-      database_,
-      "select seq, id from handoff_task where seq > ?1 and (?2 is null or queue = (select id "
-      "from handoff_queue where name = ?2)) and (?3 is null or state = ?3) and (?4 is null or "
-      "kind = ?4) and (?5 is null or grp in (select id from handoff_group where name = ?5)) "
-      "order by seq limit ?6",
-      after, if_any(filter.queue),
-      filter.state ? std::optional(static_cast<std::int64_t>(*filter.state)) : std::nullopt,
-      if_any(filter.kind), if_any(filter.group), filter.limit);
-  while (query.next()) found.emplace_back(query.number(0), query.id(1));
-  return found;
 }
 
 QueueLook SqliteTransaction::look_of(QueueRow& row) {

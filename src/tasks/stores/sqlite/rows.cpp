@@ -76,9 +76,10 @@ GroupRow& Rows::group(std::int64_t id) {
   return keep_group(query);
 }
 
-void Rows::flush() {
+void Rows::flush(std::vector<QueueDepth>& depths) {
   for (auto& [id, row] : queues_) {
     if (!std::exchange(row.is_changed, false)) continue;
+    depths.push_back({.queue = row.name, .counts = row.counts});
     execute(database_,
             "update handoff_queue set version = ?, is_paused = ?, scheduled = ?, waiting = ?, "
             "ready = ?, running = ?, "

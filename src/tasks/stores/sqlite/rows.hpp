@@ -8,8 +8,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "handoff/tasks/queue.hpp"
+#include "tasks/store.hpp"
 #include "tasks/stores/sqlite/database.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
@@ -69,8 +71,8 @@ class Rows {
   GroupRow& group(std::int64_t id);
   // Its version has changed.
   void renew_settings(QueueRow& queue) { queue.settings = &settings_.of(database_, queue); }
-  // Writes what has changed.
-  void flush();
+  // Writes what has changed, and says how many tasks such queues have.
+  void flush(std::vector<QueueDepth>& depths);
 
  private:
   QueueRow& keep(const Query& query);

@@ -36,6 +36,7 @@ void add(Changes& all, Changes some) {
   }
   std::ranges::move(some.queues, std::back_inserter(all.queues));
   std::ranges::move(some.workflows, std::back_inserter(all.workflows));
+  std::ranges::move(some.depths, std::back_inserter(all.depths));
   all.at = some.at;
   if (some.due_in) all.due_in = all.due_in ? std::min(*all.due_in, *some.due_in) : some.due_in;
 }

@@ -86,7 +86,7 @@ class SqliteTransaction final : public Transaction {
   Time now() const override { return now_; }
   Changes& changes() override { return changes_; }
   // Before the commit.
-  void flush() { rows_.flush(); }
+  void flush() { rows_.flush(changes_.depths); }
 
   std::expected<std::vector<Enqueued>, TaskError> insert(std::span<const NewTask> tasks) override;
   std::size_t without_room() const override { return without_room_; }
@@ -131,6 +131,7 @@ class SqliteTransaction final : public Transaction {
   std::vector<DeadGroup> dead(std::string_view queue) override;
   std::vector<std::pair<std::int64_t, TaskId>> find(const TaskFilter& filter,
                                                     std::int64_t after) override;
+  std::int64_t count(const TaskFilter& filter) override;
   std::optional<Task> get(const TaskId& id) override;
   TaskPage list(const TaskFilter& filter) override;
   std::vector<LogLine> lines_of(const TaskId& id) override;
@@ -234,6 +235,8 @@ class SqliteTransaction final : public Transaction {
   void note_error(const TaskRow& row, std::string_view message);
 
   Task read_task(const Query& query);
+  Task task_at(std::int64_t seq, bool has_payload);
+  std::optional<std::int64_t> end_of_part(std::optional<std::int64_t> before, std::int64_t rows);
   QueueLook look_of(QueueRow& row);
   void hold_surplus(QueueRow& queue);
 
