@@ -175,7 +175,7 @@ afterEach(async () => {
 after(async () => {
   await browser?.close();
   for (const each of [...servers]) {
-    await each.stop("SIGKILL");
+    await each.stop();
     rmSync(each.folder, { recursive: true, force: true });
   }
 });

@@ -10,7 +10,7 @@ test("a person enqueues a task, watches it run, and sees its result", async () =
   const page = await openPage(server);
   await see(page.getByText("No queues yet."));
   await page.getByRole("link", { name: "Enqueue", exact: true }).click();
-  await page.getByLabel("Queue").fill("report");
+  await page.getByLabel("Queue", { exact: true }).fill("report");
   await page.getByLabel("Kind").fill("sales/monthly");
   await page.getByLabel("Payload").fill('{"month": }');
   await see(page.getByText('Line 1, column 11: unexpected "}".'));

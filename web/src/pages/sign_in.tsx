@@ -10,7 +10,7 @@ export function SignInPage({ refused, enter }: { refused: boolean; enter: (token
       <p>This server wants to know who looks.</p>
       <form
         class="panel"
-        aria-label="Token"
+        aria-label="Sign in"
         onSubmit={(event) => {
           event.preventDefault();
           if (token.trim()) void enter(token);

@@ -114,13 +114,10 @@ function Filters({ filter }: { filter: TaskFilter }) {
       <Field label="Kind" value={filter.kind ?? ""} onInput={set("kind")} placeholder="any" />
       <Field label="State" value={filter.state ?? ""} onInput={set("state")} options={["", ...states]} />
       <Field label="Group" value={filter.group ?? ""} onInput={set("group")} placeholder="any" />
-      <Field
-        label="Id"
-        value={id}
-        onInput={setId}
-        placeholder="a whole id, then Enter"
-        error={id.trim() && !isId ? "not a whole id yet" : undefined}
-      />
+      <div class="with-button">
+        <Field label="Id" value={id} onInput={setId} placeholder="a whole id" error={id.trim() && !isId ? "not a whole id yet" : undefined} />
+        <button type="submit" disabled={!isId}>Open</button>
+      </div>
       {filter.error && (
         <p class="chip">
           <span class="one-line" title={filter.error}>error: {filter.error}</span>

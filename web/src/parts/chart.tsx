@@ -75,6 +75,8 @@ function lastText(line: Line, format: (value: number) => string): string {
   return last === undefined || last === null ? "–" : format(last);
 }
 
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hourCycle: "h23" });
+
 function options(lines: Line[], format: (n: number) => string, size: { width: number; height: number }): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(name).trim();
@@ -91,7 +93,7 @@ function options(lines: Line[], format: (n: number) => string, size: { width: nu
     cursor: { drag: { x: false, y: false }, points: { show: false } },
     scales: { y: { range: (_, __, most) => [0, Math.max(1, niceAbove(most))] } },
     axes: [
-      { ...axis, size: 24, space: 70 },
+      { ...axis, size: 24, space: 80, values: (_, ticks) => ticks.map((each) => clock.format(each * 1000)) },
       { ...axis, size: 52, space: 34, values: (_, ticks) => ticks.map(format) },
     ],
     series: [

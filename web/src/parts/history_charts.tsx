@@ -38,7 +38,7 @@ export function HistoryCharts({ history }: { history: History }) {
 export function StatesChart({ history }: { history: History }) {
   return (
     <Chart
-      title="Unfinished tasks by state"
+      title="Tasks by state"
       times={history.times}
       format={short}
       lines={[
