@@ -75,7 +75,8 @@ function lastText(line: Line, format: (value: number) => string): string {
   return last === undefined || last === null ? "–" : format(last);
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium", hourCycle: "h23" });
+const clock = new Intl.DateTimeFormat(undefined, { minute: "2-digit", second: "2-digit" });
+const minutes = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 function options(lines: Line[], format: (n: number) => string, size: { width: number; height: number }): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
@@ -93,7 +94,13 @@ function options(lines: Line[], format: (n: number) => string, size: { width: nu
     cursor: { drag: { x: false, y: false }, points: { show: false } },
     scales: { y: { range: (_, __, most) => [0, Math.max(1, niceAbove(most))] } },
     axes: [
-      { ...axis, size: 24, space: 80, values: (_, ticks) => ticks.map((each) => clock.format(each * 1000)) },
+      {
+        ...axis,
+        size: 24,
+        space: 46,
+        incrs: [5, 15, 30, 60, 120, 300],
+        values: (_, ticks, __, ___, step) => ticks.map((each) => (step < 60 ? clock : minutes).format(each * 1000)),
+      },
       { ...axis, size: 52, space: 34, values: (_, ticks) => ticks.map(format) },
     ],
     series: [
@@ -101,7 +108,7 @@ function options(lines: Line[], format: (n: number) => string, size: { width: nu
       ...lines.map((each) => ({
         label: each.label,
         stroke: colour(each.color),
-        width: 1.75,
+        width: 1.5,
         points: { show: false },
         ...(each.fill ? { fill: `${colour(each.color)}22` } : {}),
       })),

@@ -3,30 +3,32 @@ import { client } from "../api/session";
 import { useResource } from "../live/resource";
 import { Action, Panel } from "./basics";
 import { notify } from "./notices";
+import { href } from "./route";
 
-interface DemoThing {
+interface Thing {
   name: string;
-  title?: string;
-  description?: string;
+  title: string;
+  description: string;
+  queue: string;
+}
+
+interface Started {
+  message: string;
+  tasks?: string[];
+  workflow?: string;
 }
 
 export function TryIt() {
-  const demo = useResource<{ demo?: DemoThing[] }>("/v1/demo");
-  const things = demo.data?.demo ?? [];
+  const demo = useResource<{ things: Thing[] }>("/v1/demo");
+  const things = demo.data?.things ?? [];
   if (things.length === 0) return null;
   return (
-    <Panel title="Try it" note="Set something off, and watch what becomes of it below." class="try">
+    <Panel title="Try it" note="Set something off, and watch what becomes of it." class="try">
       <ul class="try-list">
         {things.map((each) => (
           <li key={each.name}>
-            <Action
-              needs="produce"
-              onClick={async () => {
-                await client.call(`/v1/demo/${encodeURIComponent(each.name)}`, { method: "POST", body: {} });
-                notify(`${each.title ?? each.name}: on its way.`);
-              }}
-            >
-              {each.title ?? each.name}
+            <Action needs="produce" onClick={() => start(each)}>
+              {each.title}
             </Action>
             <span class="quiet">{each.description}</span>
           </li>
@@ -34,4 +36,17 @@ export function TryIt() {
       </ul>
     </Panel>
   );
+}
+
+async function start(thing: Thing): Promise<void> {
+  const started = await client.call<Started>(`/v1/demo/${encodeURIComponent(thing.name)}`, { method: "POST" });
+  notify(started.message, "good", placeOf(thing, started));
+}
+
+// Where one sees most of it.
+export function placeOf(thing: Pick<Thing, "queue">, started: Started): { href: string; text: string } {
+  if (started.workflow) return { href: href(["workflows", started.workflow]), text: "Watch the workflow" };
+  const [task, ...others] = started.tasks ?? [];
+  if (task && others.length === 0) return { href: href(["tasks", task]), text: "Watch the task" };
+  return { href: href(["queues", thing.queue]), text: `Watch the queue ${thing.queue}` };
 }
