@@ -12,12 +12,24 @@ export interface Resource<T> {
   reload(): void;
 }
 
+interface Shown<T> {
+  url: string | undefined;
+  data: T | undefined;
+  error: ApiError | undefined;
+}
+
+// While the server is away the last answer stays as it is: the banner says that it may be old.
+function failed<T>(before: Shown<T>, url: string, error: ApiError): Shown<T> {
+  const data = before.url === url ? before.data : undefined;
+  return { url, data, error: data !== undefined && error.status === 0 ? undefined : error };
+}
+
 export function useResource<T>(
   url: string | undefined, // Nothing: not now.
   matters: (event: LiveEvent) => boolean = () => false,
   interval = 1000,
 ): Resource<T> {
-  const [shown, show] = useState<{ url: string | undefined; data: T | undefined; error: ApiError | undefined }>({
+  const [shown, show] = useState<Shown<T>>({
     url,
     data: undefined,
     error: undefined,
@@ -33,7 +45,7 @@ export function useResource<T>(
       (error: unknown) => {
         if (ask.signal.aborted) return;
         const failure = error instanceof ApiError ? error : new ApiError(0, "internal", String(error));
-        show((before) => ({ url, data: before.url === url ? before.data : undefined, error: failure }));
+        show((before) => failed(before, url, failure));
       },
     );
   }, [url]);

@@ -49,7 +49,7 @@ function Tiles({ totals }: { totals: Totals | undefined }) {
       <Tile label="done" kind="done" value={totals ? rate(totals.rates.done) : "–"} href="#/tasks?state=done" title="In the last minute" />
       <Tile label="refused" kind="refused" value={totals ? rate(totals.rates.rejected) : "–"} title="There was no room, in the last minute" />
       <Tile label="dead" kind="dead" value={n(totals?.counts.dead)} href="#/dead" title={totals ? count(totals.counts.dead) : ""} />
-      <Tile label="oldest ready" kind="plain" value={totals?.oldest_ready_age ? age(parseDuration(totals.oldest_ready_age) ?? 0) : "–"} title="How long the one has waited that has waited longest" />
+      <Tile label="oldest" kind="plain" value={totals?.oldest_ready_age ? age(parseDuration(totals.oldest_ready_age) ?? 0) : "–"} title="How long the one has waited that has waited longest" />
     </ul>
   );
 }

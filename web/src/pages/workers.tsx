@@ -1,14 +1,12 @@
 // Who takes tasks, what each runs and since when, and when it was last heard of.
 import type { Worker } from "../api/types";
 import { useResource } from "../live/resource";
-import { Badge, Empty, Failure, Loading, Page, Panel } from "../parts/basics";
-import { Since, useNow, When } from "../parts/clock";
-import { Code } from "../parts/basics";
+import { Code, Empty, Failure, Loading, Page, Panel } from "../parts/basics";
+import { Since, When } from "../parts/clock";
 import { plural } from "../parts/format";
 import { href } from "../parts/route";
 
 const most = 200; // Rows at a time: there may be thousands.
-const silentAfter = 60_000;
 
 export function WorkersPage() {
   const workers = useResource<{ workers: Worker[] }>("/v1/workers", (event) => event.type === "stats" || event.type === "task", 2000);
@@ -37,7 +35,6 @@ function NoWorkers() {
 }
 
 function WorkerTable({ workers }: { workers: Worker[] }) {
-  const now = useNow();
   return (
     <table class="rows top">
       <thead>
@@ -46,7 +43,7 @@ function WorkerTable({ workers }: { workers: Worker[] }) {
           <th scope="col" class="wide">Queues</th>
           <th scope="col">Runs</th>
           <th scope="col" class="wide">Since</th>
-          <th scope="col">Heard of</th>
+          <th scope="col">Last heard of</th>
         </tr>
       </thead>
       <tbody>
@@ -73,12 +70,16 @@ function WorkerTable({ workers }: { workers: Worker[] }) {
             </td>
             <td class="wide"><When at={each.started_at} /></td>
             <td>
-              <When at={each.seen_at} />
-              {now - Date.parse(each.seen_at) > silentAfter && <Badge state="silent" />}
+              <When at={lastHeard(each)} />
             </td>
           </tr>
         ))}
       </tbody>
     </table>
   );
+}
+
+// It has said something when it was last seen, and when it took what it runs.
+export function lastHeard(worker: Worker): string {
+  return [worker.seen_at, ...worker.running.map((each) => each.since ?? "")].reduce((a, b) => (a > b ? a : b));
 }

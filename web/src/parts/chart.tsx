@@ -17,7 +17,7 @@ interface ChartProps {
   times: number[]; // Seconds since 1970.
   lines: Line[];
   format: (value: number) => string;
-  empty?: string;
+  isCount?: boolean; // Only whole numbers are written at the side.
 }
 
 export function Chart(props: ChartProps) {
@@ -33,7 +33,7 @@ export function Chart(props: ChartProps) {
     const parent = box.current;
     if (!parent || isEmpty) return;
     const size = () => ({ width: Math.max(100, parent.clientWidth), height: 150 });
-    const made = new uPlot(options(props.lines, (n) => format.current(n), size()), dataOf(props), parent);
+    const made = new uPlot(options(props, (n) => format.current(n), size()), dataOf(props), parent);
     plot.current = made;
     const watch = new ResizeObserver(() => made.setSize(size()));
     watch.observe(parent);
@@ -62,7 +62,7 @@ export function Chart(props: ChartProps) {
         </span>
       </figcaption>
       <div class="plot" ref={box} aria-hidden="true">
-        {isEmpty && <p class="quiet">{props.empty ?? "A moment: it is drawn from what happens."}</p>}
+        {isEmpty && <p class="quiet">A moment: it is drawn from what happens.</p>}
       </div>
     </figure>
   );
@@ -75,10 +75,11 @@ function lastText(line: Line, format: (value: number) => string): string {
   return last === undefined || last === null ? "–" : format(last);
 }
 
+const wholeSteps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((each) => each * 10 ** power)).flat();
 const clock = new Intl.DateTimeFormat(undefined, { minute: "2-digit", second: "2-digit" });
 const minutes = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
-function options(lines: Line[], format: (n: number) => string, size: { width: number; height: number }): uPlot.Options {
+function options(props: ChartProps, format: (n: number) => string, size: { width: number; height: number }): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => style.getPropertyValue(name).trim();
   const axis = {
@@ -101,11 +102,11 @@ function options(lines: Line[], format: (n: number) => string, size: { width: nu
         incrs: [5, 15, 30, 60, 120, 300],
         values: (_, ticks, __, ___, step) => ticks.map((each) => (step < 60 ? clock : minutes).format(each * 1000)),
       },
-      { ...axis, size: 52, space: 34, values: (_, ticks) => ticks.map(format) },
+      { ...axis, size: 52, space: 34, ...(props.isCount ? { incrs: wholeSteps } : {}), values: (_, ticks) => ticks.map(format) },
     ],
     series: [
       {},
-      ...lines.map((each) => ({
+      ...props.lines.map((each) => ({
         label: each.label,
         stroke: colour(each.color),
         width: 1.5,

@@ -39,6 +39,7 @@ export function StatesChart({ history }: { history: History }) {
   return (
     <Chart
       title="Tasks by state"
+      isCount
       times={history.times}
       format={short}
       lines={[
