@@ -35,8 +35,12 @@ test("a limit is edited: what is wrong is said at the field, here and by the ser
   await lease.fill("45s");
   await page.getByRole("button", { name: "Save 2 changes" }).click();
   await see(page.getByText("Saved 2 settings of limits."));
+  await page.getByLabel("Backoff").selectOption("fixed");
+  await page.getByLabel("Delay", { exact: true }).fill("3s");
+  await page.getByRole("button", { name: "Save 1 change" }).click();
+  await see(page.getByText("Saved 1 setting of limits."));
   const { settings } = await server.ok("GET", "/v1/queues/limits");
-  assert.deepEqual([settings.capacity, settings.lease_for], [5, "45s"]);
+  assert.deepEqual([settings.capacity, settings.lease_for, settings.backoff.kind, settings.backoff.delay], [5, "45s", "fixed", "3s"]);
 });
 
 test("a burst at a small queue is refused, and that is seen", async () => {

@@ -69,6 +69,7 @@ function QueueBody({ queue, reload }: { queue: Queue; reload: () => void }) {
               ["Refused", <span class={queue.rates.rejected > 0 ? "alarming" : ""}>{rate(queue.rates.rejected)}</span>],
               ["When full", queue.settings.when_full],
               ["Oldest ready", durationText(queue.oldest_ready_age)],
+              ...(queue.settings.deliver_to ? [["Delivers to", queue.settings.deliver_to.url] as [string, string]] : []),
             ]}
           />
           <p class={queue.advice && queue.advice.capacity > queue.settings.capacity ? "notice warn" : "quiet"}>

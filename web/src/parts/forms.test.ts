@@ -22,6 +22,14 @@ describe("settings of a queue", () => {
       capacity: 50, rate: "5/s", keep_done: "2h", when_full: "block",
     });
   });
+  it("have a backoff, which is sent whole and with what its kind knows", () => {
+    expect(changes(form, { ...form, "backoff.kind": "exponential", "backoff.base": "2s", "backoff.delay": "9s" })).toEqual({
+      backoff: { kind: "exponential", base: "2s" },
+    });
+    const fixed = formOf({ ...settings, backoff: { kind: "fixed", delay: "5s", jitter: 0.25 } });
+    expect(changes(fixed, { ...fixed, "backoff.jitter": "0.5" })).toEqual({ backoff: { kind: "fixed", delay: "5s", jitter: 0.5 } });
+    expect(Object.keys(formErrors({ ...fixed, "backoff.jitter": "2", "backoff.base": "no" }))).toEqual(["backoff.jitter"]);
+  });
   it("that are wrong say so, at their field", () => {
     const errors = formErrors({ ...form, capacity: "0", rate: "fast", lease_for: "soon", max_attempts: "1.5" });
     expect(Object.keys(errors).sort()).toEqual(["capacity", "lease_for", "max_attempts", "rate"]);

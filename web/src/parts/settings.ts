@@ -9,7 +9,10 @@ export interface SettingField {
   check(text: string): string | undefined;
   toJson(text: string): unknown;
   options?: string[];
+  isFor?: (form: Form) => boolean; // Otherwise it means nothing, and is not shown.
 }
+
+export type Form = Record<string, string>;
 
 const wholeNumber = (least: number, most: number) => (text: string) => {
   if (!/^\d+$/.test(text.trim())) return "must be a whole number";
@@ -26,6 +29,12 @@ const number = (name: string, label: string, hint: string, least: number, most: 
 });
 const time = (name: string, label: string, hint: string): SettingField => ({
   name, label, hint, check: aDuration, toJson: durationJson,
+});
+const aFraction = (text: string) => (/^(0(\.\d+)?|1(\.0+)?)?$/.test(text.trim()) ? undefined : "must be from 0 to 1");
+const aFactor = (text: string) => (text.trim() === "" || Number(text) >= 1 ? undefined : "must be a number, at least 1");
+const orNothing = (check: SettingField["check"]): SettingField["check"] => (text) => (text.trim() === "" ? undefined : check(text));
+const backoff = (name: string, label: string, hint: string, kinds: string[], check: SettingField["check"], toJson: SettingField["toJson"]): SettingField => ({
+  name: `backoff.${name}`, label, hint, check: orNothing(check), toJson, isFor: (form) => kinds.includes(form["backoff.kind"] ?? ""),
 });
 const durationJson = (text: string): unknown => (/^[\d.]+$/.test(text.trim()) ? Number(text) : text.trim());
 
@@ -60,6 +69,15 @@ export const settingGroups: { title: string; fields: SettingField[] }[] = [
     title: "Attempts and keeping",
     fields: [
       number("max_attempts", "Attempts", "Then it is dead", 1, 1000),
+      {
+        name: "backoff.kind", label: "Backoff", hint: "How long until the next attempt", check: () => undefined,
+        toJson: (text) => text, options: ["sidekiq", "exponential", "fixed"],
+      },
+      backoff("base", "First delay", "Then more each time", ["exponential"], aDuration, durationJson),
+      backoff("factor", "Factor", "So many times the delay before", ["exponential"], aFactor, Number),
+      backoff("max", "Longest delay", "It grows no further", ["exponential"], aDuration, durationJson),
+      backoff("delay", "Delay", "The same each time", ["fixed"], aDuration, durationJson),
+      backoff("jitter", "Jitter", "So much of it by chance, 0 to 1", ["exponential", "fixed"], aFraction, Number),
       time("lease_for", "Lease", "A worker that is silent for so long has lost it"),
       time("keep_done", "Keep done", "Then they are forgotten"),
       time("keep_dead", "Keep dead", "Cancelled ones too"),
@@ -70,28 +88,37 @@ export const settingGroups: { title: string; fields: SettingField[] }[] = [
 
 export const settingFields = settingGroups.flatMap((each) => each.fields);
 
-export type Form = Record<string, string>;
-
 export function formOf(settings: Settings): Form {
-  const values = settings as unknown as Record<string, unknown>;
+  const values: Record<string, unknown> = { ...settings };
+  for (const [name, value] of Object.entries(settings.backoff)) values[`backoff.${name}`] = value;
   return Object.fromEntries(settingFields.map(({ name }) => [name, String(values[name] ?? "")]));
 }
+
+export const isShown = (field: SettingField, form: Form): boolean => field.isFor?.(form) ?? true;
 
 export function formErrors(form: Form): Record<string, string> {
   const errors: Record<string, string> = {};
   for (const each of settingFields) {
-    const error = each.check(form[each.name] ?? "");
+    const error = isShown(each, form) ? each.check(form[each.name] ?? "") : undefined;
     if (error) errors[each.name] = error;
   }
   return errors;
 }
 
-// Only what was changed is sent: what others set meanwhile stays.
+// Only what was changed is sent: what others set meanwhile stays. A backoff is one thing, and sent whole.
 export function changes(before: Form, after: Form): Record<string, unknown> {
   const changed: Record<string, unknown> = {};
+  const retries: Record<string, unknown> = {};
+  let hasNewBackoff = false;
   for (const each of settingFields) {
     const text = after[each.name] ?? "";
-    if (text !== before[each.name]) changed[each.name] = each.toJson(text);
+    const isNew = text !== before[each.name] && isShown(each, after);
+    if (each.name.startsWith("backoff.")) {
+      if (isShown(each, after) && text.trim()) retries[each.name.slice("backoff.".length)] = each.toJson(text);
+      hasNewBackoff ||= isNew;
+    } else if (isNew) {
+      changed[each.name] = each.toJson(text);
+    }
   }
-  return changed;
+  return hasNewBackoff ? { ...changed, backoff: retries } : changed;
 }

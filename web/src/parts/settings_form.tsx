@@ -7,7 +7,7 @@ import { Panel } from "./basics";
 import { Field } from "./field";
 import { plural } from "./format";
 import { notify } from "./notices";
-import { changes, formErrors, formOf, type Form, settingFields, settingGroups } from "./settings";
+import { changes, formErrors, formOf, type Form, isShown, settingFields, settingGroups } from "./settings";
 
 export function SettingsForm({ queue, onSaved }: { queue: Queue; onSaved: () => void }) {
   const [edits, setEdits] = useState<Form>({});
@@ -49,7 +49,7 @@ export function SettingsForm({ queue, onSaved }: { queue: Queue; onSaved: () => 
         {settingGroups.map((group) => (
           <fieldset key={group.title} disabled={why !== undefined}>
             <legend>{group.title}</legend>
-            {group.fields.map((each) => (
+            {group.fields.filter((each) => isShown(each, form)).map((each) => (
               <Field
                 key={each.name}
                 label={each.label}
