@@ -22,7 +22,8 @@ build: deps ## Build the library, the tests and the examples as users get them
 dev: deps ## The same for daily work: debuggable, with the lock order checked
 	@$(call build,dev)
 
-run: build ## Build and start the server at http://127.0.0.1:8077, with a demo; Ctrl-C ends it
+run: deps ## Build and start the server at http://127.0.0.1:8077, with a demo; Ctrl-C ends it
+	@cmake --preset release >/dev/null && cmake --build --preset release -j $(JOBS) --target handoff_program
 	@build/release/handoff serve --demo
 
 test: deps ## Everything: release, TSan, ASan and UBSan, clang, lint, packaging; ends with the counts
@@ -78,4 +79,4 @@ lint: deps ## Check the formatting and the rules of CONTRIBUTING.md
 	@tools/mutants --check
 
 clean: ## Delete everything that was built
-	@rm -rf build
+	@rm -rf build web/dist web/node_modules

@@ -10,8 +10,27 @@ if(NOT TARGET handoff_tasks OR NOT OpenSSL_FOUND OR NOT spdlog_FOUND OR NOT CLI1
   return()
 endif()
 
+# The dashboard, which tools/web builds once for all builds, inside the program. Without npm a page says how to get it.
+option(HANDOFF_DASHBOARD "Build the dashboard, with npm, and put it into the program" ${PROJECT_IS_TOP_LEVEL})
+set(web_files ${PROJECT_BINARY_DIR}/web/web_files.cpp)
+if(HANDOFF_DASHBOARD)
+  file(GLOB_RECURSE web_sources CONFIGURE_DEPENDS web/src/* web/public/*)
+  file(GLOB web_settings CONFIGURE_DEPENDS web/*.json web/*.ts web/*.html web/scripts/*)
+  list(FILTER web_sources EXCLUDE REGEX "\\.test\\.")
+  set(web_build COMMAND ${PROJECT_SOURCE_DIR}/tools/web)
+  set(web_folder ${PROJECT_SOURCE_DIR}/web/dist)
+else()
+  set(web_folder ${PROJECT_BINARY_DIR}/web/none)
+endif()
+add_custom_command(OUTPUT ${web_files}
+  ${web_build}
+  COMMAND ${PROJECT_SOURCE_DIR}/tools/embed ${web_folder} ${web_files}
+  DEPENDS ${PROJECT_SOURCE_DIR}/tools/web ${PROJECT_SOURCE_DIR}/tools/embed ${web_sources} ${web_settings}
+  COMMENT "Building the dashboard" VERBATIM)
+set_source_files_properties(${web_files} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+
 file(GLOB_RECURSE server_sources CONFIGURE_DEPENDS src/server/*.cpp)
-add_library(handoff_server STATIC ${server_sources})
+add_library(handoff_server STATIC ${server_sources} ${web_files})
 handoff_configure(handoff_server "")
 set_source_files_properties(src/server/version.cpp PROPERTIES COMPILE_DEFINITIONS HANDOFF_VERSION="${PROJECT_VERSION}")
 target_link_libraries(handoff_server PUBLIC handoff_tasks Boost::headers

@@ -39,7 +39,7 @@ struct Config {
   std::size_t body_limit = std::size_t{8} << 20;
   std::chrono::milliseconds grace = std::chrono::seconds(30);
   LogOptions log{};
-  bool has_demo = false;  // See demo.hpp.
+  bool has_demo = false;  // See demo/demo.hpp.
   PushHosts push_hosts{};
   std::size_t push_threads = 32;
   std::string notify_secret{};

@@ -10,7 +10,7 @@
 #include "handoff/tasks/duration.hpp"
 #include "handoff/tasks/tasks.hpp"
 #include "server/api/api.hpp"
-#include "server/demo.hpp"
+#include "server/demo/demo.hpp"
 #include "server/http/http_server.hpp"
 #include "server/push/pusher.hpp"
 
@@ -88,13 +88,20 @@ void serve(const Config& config, const std::stop_token& stop,
   if (const auto good = check(config); !good) throw std::runtime_error(good.error());
   Log log(config.log);
   const tasks::Tasks tasks = open_store(config);
+  std::optional<Demo> demo;
+  if (config.has_demo) demo.emplace(tasks);
   Api api(tasks,
           {.payload_limit = config.payload_limit,
            .push_hosts = config.push_hosts,
            .store = config.store.substr(0, config.store.find(':')),
-           .has_demo = config.has_demo},
+           .demo = demo ? &*demo : nullptr},
           log);
   must_be_safe(config, api.tokens());
+  if (demo) {
+    demo->prepare({.rejected = [&api](std::string_view queue, std::uint64_t number) {
+      api.count_rejected(queue, number);
+    }});
+  }
   const auto bell = std::make_shared<Event>();
   api.on_settings([bell] { bell->set(); });
   HttpServer http(http_options(config, log), api);
@@ -105,14 +112,13 @@ void serve(const Config& config, const std::stop_token& stop,
   log.info("listening", {{"url", url}, {"store", config.store}});
   on_listening({.url = url, .needs_token = api.tokens().are_needed()});
 
-  std::optional<Demo> demo;
-  if (config.has_demo) demo.emplace(tasks);
+  if (demo) demo->begin();
   Event stopped;
   const std::stop_callback stops(stop, [&] { stopped.set(); });
   wait_for(stopped);
   log.info("shutting down", {{"grace", tasks::to_text(config.grace)}});
   api.begin_to_shut_down();
-  demo.reset();
+  if (demo) demo->end();
   pusher.begin_to_stop();
   const Deadline deadline = within(config.grace);
   http.stop(deadline);

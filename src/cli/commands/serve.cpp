@@ -9,6 +9,7 @@
 #include "cli/commands.hpp"
 #include "cli/session.hpp"
 #include "handoff/signals.hpp"
+#include "server/web/web_files.hpp"
 
 namespace handoff::cli {
 
@@ -70,9 +71,14 @@ void welcome(Session& session, const server::Listening& listening, const Config&
   const std::string token = listening.needs_token ? " -H 'Authorization: Bearer <token>'" : "";
   talk.line("\n{} on {}\n", talk.paint(Colour::bold, "handoff"),
             talk.paint(Colour::green, listening.url));
-  talk.line("  store    {}", config.store);
-  talk.line("  queues   {}/v1/queues", listening.url);
-  talk.line("  metrics  {}/metrics\n", listening.url);
+  if (server::web_files().empty()) {
+    talk.line("  dashboard  none: it was built without npm (make deps build)");
+  } else {
+    talk.line("  dashboard  {}/", listening.url);
+  }
+  talk.line("  store      {}", config.store);
+  talk.line("  queues     {}/v1/queues", listening.url);
+  talk.line("  metrics    {}/metrics\n", listening.url);
   talk.line(
       "Hand in a task:\n\n  curl {}/v1/tasks{} -H 'Content-Type: application/json' \\\n    -d "
       "'{{\"queue\":\"email\",\"kind\":\"welcome\",\"payload\":{{\"to\":\"new@example.org\"}}}}'\n",

@@ -15,7 +15,6 @@ bool is_change(const Route& route) { return route.method != Method::get; }
 Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
     : log_(log),
       store_(options.store),
-      has_demo_(options.has_demo),
       context_{.tasks = tasks,
                .core = tasks::TasksAccess::shared_core(tasks),
                .pool = pool_,
@@ -25,7 +24,8 @@ Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
                .stats = stats_,
                .started_at = context_.core->clock().now(),
                .payload_limit = options.payload_limit,
-               .push_hosts = std::move(options.push_hosts)},
+               .push_hosts = std::move(options.push_hosts),
+               .demo = options.demo},
       tokens_(*context_.core),
       pool_({.workers = options.threads,
              .capacity = 1024,
@@ -40,6 +40,8 @@ Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
   add_workflow_routes(router_, context_);
   add_schedule_routes(router_, context_);
   add_event_routes(router_, context_);
+  add_pages(router_);
+  if (options.demo != nullptr) add_demo_routes(router_, context_);
   add_system_routes();
   context_.core->observe([this](const tasks::Changes& changes) {
     events_.add(changes);

@@ -20,7 +20,7 @@ struct ApiOptions {
   std::size_t threads = 4;  // For what only looks.
   PushHosts push_hosts{};
   std::string store = "memory";  // Its kind, for /v1/server.
-  bool has_demo = false;
+  Demo* demo = nullptr;
 };
 
 class Api final : public Service {
@@ -40,6 +40,8 @@ class Api final : public Service {
   void on_settings(std::function<void()> changed) {
     context_.settings_changed = std::move(changed);
   }
+  // Tasks that somebody beside it could not hand in.
+  void count_rejected(std::string_view queue, std::uint64_t tasks) { meters_.reject(queue, tasks); }
   // Ends what runs on its pool, by then at the latest; nothing more begins. Before what count_with() was given is gone.
   void finish(Deadline deadline);
   // From now on /readyz says so.
@@ -56,7 +58,6 @@ class Api final : public Service {
 
   Log& log_;
   const std::string store_;
-  const bool has_demo_;
   EventLog events_;
   Meters meters_;
   StatsBoards stats_;

@@ -20,6 +20,8 @@
 
 namespace handoff::server {
 
+class Demo;
+
 struct ApiContext {
   tasks::Tasks tasks;
   std::shared_ptr<tasks::TasksCore> core;  // Of the same store.
@@ -31,6 +33,7 @@ struct ApiContext {
   tasks::Time started_at;
   std::size_t payload_limit;
   PushHosts push_hosts;                      // Whom tasks may be sent to.
+  Demo* demo = nullptr;                      // Nothing without --demo.
   std::function<void()> settings_changed{};  // Called after those of a queue were.
 };
 
@@ -61,5 +64,7 @@ void add_queue_routes(Router& router, ApiContext& api);
 void add_workflow_routes(Router& router, ApiContext& api);
 void add_schedule_routes(Router& router, ApiContext& api);
 void add_event_routes(Router& router, ApiContext& api);
+void add_pages(Router& router);
+void add_demo_routes(Router& router, ApiContext& api);
 
 }  // namespace handoff::server

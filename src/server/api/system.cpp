@@ -14,16 +14,6 @@ namespace {
 
 Lazy<Response> at_once(Response response) { co_return response; }
 
-constexpr std::string_view front_page = R"(<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Handoff</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;max-width:44rem;margin:3rem auto;padding:0 1rem}pre{background:#8881;padding:1rem;overflow:auto}</style>
-</head><body><h1>Handoff</h1><p>This server hands work from those who have it to those who do it. Try:</p>
-<pre>curl -X POST localhost:8077/v1/tasks -H 'Content-Type: application/json' \
-  -d '{"queue":"email","kind":"welcome","payload":{"to":"new@example.org"}}'</pre>
-<p><a href="/v1/queues">queues</a> · <a href="/v1/tasks">tasks</a> · <a href="/v1/workers">workers</a> · <a href="/metrics">metrics</a> · <a href="/openapi.json">OpenAPI</a></p>
-</body></html>
-)";
-
 }  // namespace
 
 // The store answers, and nobody shuts down.
@@ -48,8 +38,8 @@ Response Api::about(const Request& request) {
       fmt::format(
           R"({{"version":"{}","started_at":"{}","now":"{}","store":"{}","demo":{},"auth":{},"role":"{}"}})",
           version(), tasks::to_text(context_.started_at),
-          tasks::to_text(context_.core->clock().now()), store_, has_demo_, tokens_.are_needed(),
-          to_string(role)));
+          tasks::to_text(context_.core->clock().now()), store_, context_.demo != nullptr,
+          tokens_.are_needed(), to_string(role)));
 }
 
 void Api::add_system_routes() {
@@ -62,15 +52,6 @@ void Api::add_system_routes() {
       }(*this, work);
     };
   };
-  router_.add({.method = Method::get,
-               .pattern = "/",
-               .role = Role::nobody,
-               .summary = "A page for people",
-               .handler = [](Call) {
-                 return at_once({.status = 200,
-                                 .body = std::string(front_page),
-                                 .content_type = "text/html; charset=utf-8"});
-               }});
   router_.add({.method = Method::get,
                .pattern = "/v1/server",
                .role = Role::any,

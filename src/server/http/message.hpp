@@ -31,6 +31,8 @@ struct Request {
   std::string authorization{};
   std::string traceparent{};
   std::string last_event_id{};
+  std::string accept_encoding{};
+  std::string if_none_match{};
   std::string peer{};  // An address, for the audit log.
 
   // Asked to stop when the client is gone or the server shuts down: those who wait for something answer at once. Only looked after for requests of which Service::may_wait() says so.

@@ -106,6 +106,8 @@ class RequestParser::Beast final : public http::basic_parser<true> {
       case http::field::transfer_encoding: return check_coding(text, error);
       case http::field::content_type: request.content_type = value; return;
       case http::field::authorization: request.authorization = value; return;
+      case http::field::accept_encoding: request.accept_encoding = value; return;
+      case http::field::if_none_match: request.if_none_match = value; return;
       case http::field::unknown: return set_unknown(name, value);
       default: return;
     }

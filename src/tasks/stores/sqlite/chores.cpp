@@ -95,7 +95,7 @@ Chore SqliteTransaction::prune(int most) {
       {
         Query old(database_,
                   "select seq, finished_at from handoff_task where queue = ? and state = ? and "
-                  "state >= 4 and kept = 0 "
+                  "likelihood(state >= 4, 0.99) and kept = 0 "
                   "order by finished_at limit ?",
                   id, static_cast<int>(state), left);
         while (old.next()) {
@@ -142,13 +142,16 @@ const char* purged(TaskState state) {
              "where queue = ?1) limit ?2";
     case TaskState::running: break;
     case TaskState::done:
-      return "select seq from handoff_task where queue = ? and state = 4 and state >= 4 and kept = "
+      return "select seq from handoff_task where queue = ? and state = 4 and likelihood(state >= "
+             "4, 0.99) and kept = "
              "0 limit ?";
     case TaskState::dead:
-      return "select seq from handoff_task where queue = ? and state = 5 and state >= 4 and kept = "
+      return "select seq from handoff_task where queue = ? and state = 5 and likelihood(state >= "
+             "4, 0.99) and kept = "
              "0 limit ?";
     case TaskState::cancelled:
-      return "select seq from handoff_task where queue = ? and state = 6 and state >= 4 and kept = "
+      return "select seq from handoff_task where queue = ? and state = 6 and likelihood(state >= "
+             "4, 0.99) and kept = "
              "0 limit ?";
   }
   return nullptr;

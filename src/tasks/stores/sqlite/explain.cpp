@@ -222,7 +222,7 @@ std::vector<DeadGroup> SqliteTransaction::dead(std::string_view name) {
       database_,
       "select queue, kind, reason, count(*), max(finished_at), id from handoff_task where "
       "queue in (select id from handoff_queue where ?1 is null or id = ?1) and state = 5 and "
-      "state >= 4 group by queue, kind, reason order by 4 desc limit 1000",
+      "likelihood(state >= 4, 0.99) group by queue, kind, reason order by 4 desc limit 1000",
       queue);
   while (query.next()) {
     groups.push_back({.queue = rows_.queue(query.number(0)).name,

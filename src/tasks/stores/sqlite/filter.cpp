@@ -4,6 +4,7 @@
 // So what is few is taken from those indexes and sorted, and what is many is met soon by going through all. Who looks for few among many of a queue goes through a part at a time.
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 
 #include "tasks/stores/sqlite/transaction.hpp"
@@ -29,9 +30,11 @@ constexpr std::size_t largest_page = std::size_t{8} << 20;  // Of payloads and r
   "(select id from handoff_queue where ?2 is null or id = ?2) union all select " COLUMNS        \
   " from handoff_task indexed by handoff_task_held where held = 1) where true" MEANT
 #define OF_RUNNING " from handoff_task indexed by handoff_task_running where state = 3" MEANT
-#define OF_FINISHED                                                                          \
-  " from handoff_task indexed by handoff_task_finished where state >= 4 and state = ?3 and " \
-  "queue in (select id from handoff_queue where ?2 is null or id = ?2)" MEANT
+// The index is of all that are finished, and its condition must be said; if it were not likely, SQLite would take it for the better one, and read all of them.
+#define OF_FINISHED                                                                              \
+  " from handoff_task indexed by handoff_task_finished where likelihood(state >= 4, 0.99) and "  \
+  "likelihood(state = ?3, 0.01) and queue in (select id from handoff_queue where ?2 is null or " \
+  "id = ?2)" MEANT
 #define EACH_STATE(before, after)                                                 \
   {before OF_SCHEDULED after, before OF_WAITING after,  before OF_READY after,    \
    before OF_RUNNING after,   before OF_FINISHED after, before OF_FINISHED after, \
@@ -39,14 +42,13 @@ constexpr std::size_t largest_page = std::size_t{8} << 20;  // Of payloads and r
 
 using Statements = std::array<const char*, task_states>;
 constexpr Statements downwards =
-    EACH_STATE("select seq, id", "and (?1 is null or seq < ?1) order by seq desc limit ?7");
+    EACH_STATE("select seq, id", "and seq < ?1 order by seq desc limit ?7");
 constexpr Statements upwards = EACH_STATE("select seq, id", "and seq > ?1 order by seq limit ?7");
 constexpr Statements counting = EACH_STATE("select count(*)", "and ?1 is null");
 
 constexpr auto down_all =
     "select seq, id from (select " COLUMNS
-    " from handoff_task where ?1 is null or seq < ?1 order by seq desc limit ?8) where true" MEANT
-    "limit ?7";
+    " from handoff_task where seq < ?1 order by seq desc limit ?8) where true" MEANT "limit ?7";
 constexpr auto up_all =
     "select seq, id from handoff_task where seq > ?1" MEANT "order by seq limit ?7";
 
@@ -100,7 +102,7 @@ void read(Query& query, Found& found) {
 }
 
 Found by_index(Database& database, const Statements& statements, const Meant& meant,
-               std::optional<std::int64_t> from) {
+               std::int64_t from) {
   Found found;
   for (const std::size_t state : states_in(meant.filter)) {
     Query query(database, statements[state], from, meant.queue, static_cast<std::int64_t>(state),
@@ -134,15 +136,17 @@ TaskPage SqliteTransaction::list(const TaskFilter& filter) {
     if (row == nullptr) return page;
     meant.queue = row->id;
   }
+  // Not "is null or": SQLite would go through all that came later.
+  const std::int64_t before = filter.before.value_or(std::numeric_limits<std::int64_t>::max());
   Found found;
   std::optional<std::int64_t> skipped_to;
   if (is_by_index(database_, meant)) {
-    found = by_index(database_, downwards, meant, filter.before);
+    found = by_index(database_, downwards, meant, before);
   } else {
-    Query query(database_, down_all, filter.before, meant.queue, meant.state(), if_any(filter.kind),
+    Query query(database_, down_all, before, meant.queue, meant.state(), if_any(filter.kind),
                 if_any(filter.group), if_any(filter.error), filter.limit, most_skipped);
     read(query, found);
-    if (std::ssize(found) < filter.limit) skipped_to = end_of_part(filter.before, most_skipped);
+    if (std::ssize(found) < filter.limit) skipped_to = end_of_part(before, most_skipped);
   }
   std::size_t bytes = 0;
   for (const auto& [seq, id] : found) {
@@ -157,12 +161,12 @@ TaskPage SqliteTransaction::list(const TaskFilter& filter) {
 }
 
 // The last row of so many; nothing if there are no more.
-std::optional<std::int64_t> SqliteTransaction::end_of_part(std::optional<std::int64_t> before,
-                                                           std::int64_t rows) {
-  Query query(database_,
-              "select count(*), min(seq) from (select seq from handoff_task where ?1 is null or "
-              "seq < ?1 order by seq desc limit ?2)",
-              before, rows);
+std::optional<std::int64_t> SqliteTransaction::end_of_part(std::int64_t before, std::int64_t rows) {
+  Query query(
+      database_,
+      "select count(*), min(seq) from (select seq from handoff_task where seq < ?1 order by "
+      "seq desc limit ?2)",
+      before, rows);
   if (!query.next() || query.number(0) < rows) return std::nullopt;
   return query.number(1);
 }

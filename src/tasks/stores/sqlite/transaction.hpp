@@ -236,7 +236,7 @@ class SqliteTransaction final : public Transaction {
 
   Task read_task(const Query& query);
   Task task_at(std::int64_t seq, bool has_payload);
-  std::optional<std::int64_t> end_of_part(std::optional<std::int64_t> before, std::int64_t rows);
+  std::optional<std::int64_t> end_of_part(std::int64_t before, std::int64_t rows);
   QueueLook look_of(QueueRow& row);
   void hold_surplus(QueueRow& queue);
 
