@@ -29,7 +29,7 @@ const browser = await chromium.launch({
   args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
 try {
-  const page = await browser.newPage({ viewport: { width: 1200, height: 860 }, colorScheme: "light" });
+  const page = await browser.newPage({ viewport: { width: 1200, height: 940 }, colorScheme: "light" });
   const setOff = (name) => fetch(`${url}/v1/demo/${name}`, { method: "POST" });
   for (const each of ["email", "image", "report", "flaky", "limited", "workflow"]) await setOff(each);
   await until(async () => (await get("/v1/totals?history=90s")).history.in.length > 60);
@@ -37,12 +37,15 @@ try {
   await page.goto(`${url}/#/`);
   await page.locator("table.queues tbody tr").nth(2).waitFor();
   await page.locator(".u-wrap").nth(2).waitFor();
-  await until(async () => (await get("/v1/totals?history=1s")).rates.rejected > 0);
+  await until(async () => {
+    const { rejected } = (await get("/v1/totals?history=60s")).history; // All of the burst, and some time after it.
+    return rejected.some((each) => each > 0) && rejected.slice(-3).every((each) => each === 0);
+  });
   await page.locator(".tile.refused .tile-value").filter({ hasNotText: /^(0\/s|–)$/ }).waitFor();
   await page.screenshot({ path: `${images}dashboard.png` });
 
   const failed = await until(async () => {
-    const { tasks } = await get("/v1/tasks?limit=200&payload=false");
+    const { tasks } = await get("/v1/tasks?queue=payments&limit=200&payload=false");
     return tasks.filter((each) => each.errors.length > 1).sort((a, b) => b.errors.length - a.errors.length)[0];
   });
   await page.goto(`${url}/#/tasks/${failed.id}`);

@@ -140,6 +140,7 @@ export function Action(props: {
   small?: boolean;
   disabled?: string | undefined; // Why not now.
   label?: string; // If the text alone says too little.
+  hint?: string; // What it does.
   children: ComponentChildren;
 }) {
   const [isBusy, setBusy] = useState(false);
@@ -159,7 +160,7 @@ export function Action(props: {
       type="button"
       class={`${props.kind ?? ""} ${props.small ? "small" : ""}`}
       disabled={isBusy || why !== undefined}
-      title={why}
+      title={why ?? props.hint}
       aria-label={props.label}
       onClick={() => void click()}
     >

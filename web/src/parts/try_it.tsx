@@ -1,4 +1,5 @@
 // Shown with --demo: things to set off, and to watch.
+import { useState } from "preact/hooks";
 import { client } from "../api/session";
 import { useResource } from "../live/resource";
 import { Action, Panel } from "./basics";
@@ -18,22 +19,26 @@ interface Started {
   workflow?: string;
 }
 
+const invitation = "Set something off, and watch what becomes of it.";
+
+// What each does is said below while it is pointed at, so that the panel stays small.
 export function TryIt() {
   const demo = useResource<{ things: Thing[] }>("/v1/demo");
+  const [said, say] = useState(invitation);
   const things = demo.data?.things ?? [];
   if (things.length === 0) return null;
   return (
-    <Panel title="Try it" note="Set something off, and watch what becomes of it." class="try">
+    <Panel title="Try it" class="try">
       <ul class="try-list">
         {things.map((each) => (
-          <li key={each.name}>
-            <Action needs="produce" onClick={() => start(each)}>
+          <li key={each.name} onMouseEnter={() => say(each.description)} onFocusIn={() => say(each.description)}>
+            <Action needs="produce" onClick={() => start(each)} hint={each.description}>
               {each.title}
             </Action>
-            <span class="quiet">{each.description}</span>
           </li>
         ))}
       </ul>
+      <p class="quiet">{said}</p>
     </Panel>
   );
 }
