@@ -1,0 +1,42 @@
+import { afterEach, expect, it, vi } from "vitest";
+import { ApiError, Client, errorOf, target } from "./client";
+
+afterEach(() => void vi.unstubAllGlobals());
+const answering = (status: number, body: string) => {
+  const fetched = vi.fn(() => Promise.resolve(new Response(body, { status })));
+  vi.stubGlobal("fetch", fetched);
+  return fetched;
+};
+
+it("an error has the code, the message and the field that the server named", () => {
+  const error = errorOf(400, { error: { code: "bad_request", message: "capacity must be ...", field: "capacity" } });
+  expect([error.status, error.code, error.message, error.field]).toEqual([400, "bad_request", "capacity must be ...", "capacity"]);
+});
+
+it("an answer that is no JSON is an error all the same", () => {
+  expect(errorOf(502, null).message).toBe("the server answered with status 502");
+});
+
+it("a parameter that is empty is not sent", () => {
+  expect(target("/v1/tasks", { queue: "a&b", kind: "", cursor: undefined, limit: 50 })).toBe("/v1/tasks?queue=a%26b&limit=50");
+});
+
+it("the token is sent with every call, and who is not let in is told", async () => {
+  const fetched = answering(401, '{"error":{"code":"unauthorized","message":"a token is needed","field":null}}');
+  const locked = vi.fn();
+  await expect(new Client(() => "secret", locked).call("/v1/server")).rejects.toMatchObject({ status: 401 });
+  expect(locked).toHaveBeenCalledOnce();
+  expect(fetched.mock.calls[0]).toMatchObject(["/v1/server", { headers: { Authorization: "Bearer secret" } }]);
+});
+
+it("a server that is away is an error that says so", async () => {
+  vi.stubGlobal("fetch", () => Promise.reject(new TypeError("Failed to fetch")));
+  const failed = new Client(() => "", () => undefined).call("/v1/server");
+  await expect(failed).rejects.toBeInstanceOf(ApiError);
+  await expect(failed).rejects.toMatchObject({ status: 0, code: "unreachable" });
+});
+
+it("an answer without a body is nothing", async () => {
+  vi.stubGlobal("fetch", () => Promise.resolve(new Response(null, { status: 204 })));
+  expect(await new Client(() => "", () => undefined).call("/v1/schedules/x", { method: "DELETE" })).toBe(null);
+});

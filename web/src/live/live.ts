@@ -1,0 +1,118 @@
+// What the pages hear: one stream a tab, about what the page that is open shows.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { client } from "../api/session";
+import { target } from "../api/client";
+import type { Totals } from "../api/types";
+import type { HistoryPart } from "./history";
+import type { ServerEvent } from "./sse";
+import { Signal } from "./signal";
+import { EventStream, type StreamState } from "./stream";
+import { throttle } from "./throttle";
+
+export interface Filter {
+  queue?: string;
+  task?: string;
+  workflow?: string;
+}
+
+// For pages that show how it is going, and no tasks: there is none with this id, so that only statistics come.
+export const noTasks: Filter = { task: "00000000-0000-0000-0000-000000000000" };
+
+export interface Stats {
+  totals?: Totals; // Of all queues; not if one is followed.
+  recent?: HistoryPart; // The last seconds.
+}
+
+export type LiveEvent =
+  | { type: "task"; id: string; queue: string; state: string }
+  | { type: "stats"; data: Stats }
+  | { type: "gap" } // Something was missed: what is shown must be asked for again.
+  | { type: "open" };
+
+export const connection = new Signal<StreamState>({ is: "connecting" });
+
+const listeners = new Set<(event: LiveEvent) => void>();
+let stream: EventStream | undefined;
+let followed = "";
+
+function tell(event: LiveEvent): void {
+  for (const each of [...listeners]) each(event);
+}
+
+export function toLiveEvent({ type, data }: ServerEvent): LiveEvent | undefined {
+  if (type === "gap") return { type };
+  if (type !== "task" && type !== "stats") return undefined;
+  try {
+    const read = JSON.parse(data) as { id: string; queue: string; state: string } & Stats;
+    return type === "stats" ? { type, data: read } : { type, id: read.id, queue: read.queue, state: read.state };
+  } catch {
+    return { type: "gap" }; // What cannot be read was missed.
+  }
+}
+
+export function follow(filter: Filter): void {
+  const url = target("/v1/events", { ...filter, stats: "totals" });
+  if (stream && url === followed) return;
+  stream?.stop();
+  followed = url;
+  stream = new EventStream({
+    connect: (lastId, signal) =>
+      client.fetch(url, {
+        headers: { ...client.headers(), ...(lastId ? { "Last-Event-ID": lastId } : {}) },
+        cache: "no-store",
+        signal,
+      }),
+    onEvent: (event) => {
+      const live = toLiveEvent(event);
+      if (live) tell(live);
+    },
+    onState: (state) => {
+      connection.set(state);
+      if (state.is === "open") tell({ type: "open" });
+    },
+  });
+  stream.start();
+}
+
+export function unfollow(): void {
+  stream?.stop();
+  stream = undefined;
+}
+
+export const reconnect = (): void => stream?.start();
+
+export function useLive(listener: (event: LiveEvent) => void): void {
+  const latest = useRef(listener);
+  latest.current = listener;
+  useEffect(() => {
+    const hear = (event: LiveEvent) => latest.current(event);
+    listeners.add(hear);
+    return () => void listeners.delete(hear);
+  }, []);
+}
+
+// Calls `refresh` for events that matter, at most every `interval`, and not while nobody looks.
+export function useRefresh(refresh: () => void, matters: (event: LiveEvent) => boolean, interval = 1000): void {
+  const latest = useRef(refresh);
+  latest.current = refresh;
+  const [ask] = useState(() => throttle(() => latest.current(), interval));
+  const wasHidden = useRef(false);
+  useLive((event) => {
+    const isNews = event.type === "gap" || event.type === "open" || matters(event);
+    if (!isNews) return;
+    if (document.hidden) wasHidden.current = true;
+    else ask();
+  });
+  useEffect(() => {
+    const look = () => {
+      if (document.hidden || !wasHidden.current) return;
+      wasHidden.current = false;
+      ask();
+    };
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      document.removeEventListener("visibilitychange", look);
+      ask.cancel();
+    };
+  }, []);
+}

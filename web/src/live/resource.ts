@@ -1,0 +1,64 @@
+// Something the server has, loaded when the page opens and again when it changes. The last answer stays on the page
+// while a new one is on its way, so that nothing jumps.
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { ApiError } from "../api/client";
+import { client } from "../api/session";
+import { type LiveEvent, useRefresh } from "./live";
+
+export interface Resource<T> {
+  data: T | undefined;
+  error: ApiError | undefined;
+  isLoading: boolean;
+  reload(): void;
+}
+
+interface Shown<T> {
+  url: string | undefined;
+  data: T | undefined;
+  error: ApiError | undefined;
+}
+
+// While the server is away the last answer stays as it is: the banner says that it may be old.
+function failed<T>(before: Shown<T>, url: string, error: ApiError): Shown<T> {
+  const data = before.url === url ? before.data : undefined;
+  return { url, data, error: data !== undefined && error.status === 0 ? undefined : error };
+}
+
+export function useResource<T>(
+  url: string | undefined, // Nothing: not now.
+  matters: (event: LiveEvent) => boolean = () => false,
+  interval = 1000,
+): Resource<T> {
+  const [shown, show] = useState<Shown<T>>({
+    url,
+    data: undefined,
+    error: undefined,
+  });
+  const asked = useRef<AbortController>();
+  const reload = useCallback(() => {
+    asked.current?.abort();
+    if (url === undefined) return;
+    const ask = new AbortController();
+    asked.current = ask;
+    client.call<T>(url, { signal: ask.signal }).then(
+      (data) => !ask.signal.aborted && show({ url, data, error: undefined }),
+      (error: unknown) => {
+        if (ask.signal.aborted) return;
+        const failure = error instanceof ApiError ? error : new ApiError(0, "internal", String(error));
+        show((before) => failed(before, url, failure));
+      },
+    );
+  }, [url]);
+  useEffect(() => {
+    reload();
+    return () => asked.current?.abort();
+  }, [reload]);
+  useRefresh(reload, matters, interval);
+  const isCurrent = shown.url === url;
+  return {
+    data: isCurrent ? shown.data : undefined,
+    error: isCurrent ? shown.error : undefined,
+    isLoading: !isCurrent || (shown.data === undefined && shown.error === undefined),
+    reload,
+  };
+}
