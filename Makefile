@@ -27,6 +27,7 @@ run: deps ## Build and start the server at http://127.0.0.1:8077, with a demo; C
 	@build/release/handoff serve --demo
 
 test: deps ## Everything: release, TSan, ASan and UBSan, clang, lint, packaging; ends with the counts
+	@tools/deps test
 	@tools/test
 
 test-fast: deps ## The release tests only: under a minute once built

@@ -81,7 +81,8 @@ void Batcher::run_alone(const Work& work) {
   const TimePoint began = now();
   static_cast<void>(store_.transact(work));
   const auto turn = lock_.hold();
-  count_commit(totals_, 1, now() - began);
+  count_calls(totals_, 1);
+  count_time(totals_, now() - began);
 }
 
 void Batcher::run_alone_later(Work work, Done done) {

@@ -339,7 +339,10 @@ std::string write_reason(std::string_view reason) {
 std::string write_bulk(const BulkFilter& filter, std::string_view action, std::string_view reason,
                        bool is_dry_run) {
   Object meant;
-  meant.if_any("queue", filter.queue).if_any("kind", filter.kind).if_any("group", filter.group).if_any("error", filter.error);
+  meant.if_any("queue", filter.queue)
+      .if_any("kind", filter.kind)
+      .if_any("group", filter.group)
+      .if_any("error", filter.error);
   meant.add("state", std::string(to_string(filter.state)));
   Object body;
   body.raw("filter", meant.text()).add("action", std::string(action));
