@@ -46,10 +46,10 @@ try {
 
   const failed = await until(async () => {
     const { tasks } = await get("/v1/tasks?queue=payments&limit=200&payload=false");
-    return tasks.filter((each) => each.errors.length > 0).sort((a, b) => b.errors.length - a.errors.length)[0];
+    return tasks.find((each) => each.state === "dead" && each.attempt > 1); // A list has no errors.
   });
   await page.goto(`${url}/#/tasks/${failed.id}`);
-  await page.locator(".timeline li").nth(1).waitFor();
+  await page.locator(".timeline li").nth(2).waitFor();
   await page.setViewportSize({ width: 1200, height: 620 });
   await page.screenshot({ path: `${images}task.png` });
 } finally {
