@@ -189,6 +189,19 @@ TEST_F(ApiWorkers, ThatHaveATaskInHandStayListed) {
   EXPECT_EQ(get("/v1/tasks/" + next + "/explain").at("code"), "no_worker");
 }
 
+TEST_F(ApiWorkers, SayWhenTheyWereLastHeardOf) {
+  const auto seen_after_it_came = [&] {
+    const Reply workers = get("/v1/workers");
+    return workers.at("workers.0.seen_at") >= workers.at("workers.0.started_at");
+  };
+  claim("q");
+  EXPECT_TRUE(seen_after_it_came());
+  clock.advance(1min);  // Of which the time on the wall, by which it came, knows nothing.
+  EXPECT_FALSE(seen_after_it_came());
+  claim("q");
+  EXPECT_TRUE(seen_after_it_came());
+}
+
 // -- The end --------------------------------------------------------------------------------------
 
 TEST_F(ApiFaults, WhatTakesManyCommitsEndsBetweenTwoOfThemWhenTheServerDoes) {

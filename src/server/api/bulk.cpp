@@ -67,7 +67,13 @@ Response show_dead(ApiContext& api, const Call& call) {
 Response show_workers(ApiContext& api, const Call& call) {
   const Query query(call, {});
   std::vector<std::string> items;
-  for (const auto& each : api.tasks.workers()) items.push_back(to_json_text(each));
+  for (tasks::WorkerLook& each : api.tasks.workers()) {
+    // The store has when it was first seen.
+    if (const auto since = api.workers.unseen_for(each.name)) {
+      each.seen_at = api.core->clock().now() - *since;
+    }
+    items.push_back(to_json_text(each));
+  }
   return json_response(200, page_text("workers", items, ""));
 }
 

@@ -55,6 +55,14 @@ void RemoteWorkers::go(const std::string& name) {
   found->second.seen_at = now();
 }
 
+std::optional<tasks::Millis> RemoteWorkers::unseen_for(const std::string& name) {
+  const auto turn = lock_.hold();
+  const auto found = known_.find(name);
+  if (found == known_.end()) return std::nullopt;
+  if (found->second.claims > 0) return tasks::Millis(0);
+  return std::chrono::duration_cast<tasks::Millis>(now() - found->second.seen_at);
+}
+
 std::optional<std::int64_t> RemoteWorkers::leave(const std::string& name) {
   const auto turn = lock_.hold();
   const auto found = known_.find(name);

@@ -30,6 +30,9 @@ class RemoteWorkers {
   // The claim of that worker has ended.
   void go(const std::string& name);
 
+  // How long ago it was last heard of; nothing, if it is not known. Who waits for an answer is here.
+  std::optional<tasks::Millis> unseen_for(const std::string& name);
+
   // It says itself that it has gone. Its row, which is to be removed, if it has one. Another one of that name is seen again with its next claim.
   std::optional<std::int64_t> leave(const std::string& name);
   // Rows of those who are forgotten now: to be removed from the store. Not of those who are `at_work`, in order: while they extend their leases they have no time to claim.
