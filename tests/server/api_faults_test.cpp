@@ -194,11 +194,11 @@ TEST_F(ApiWorkers, SayWhenTheyWereLastHeardOf) {
     const Reply workers = get("/v1/workers");
     return workers.at("workers.0.seen_at") >= workers.at("workers.0.started_at");
   };
-  claim("q");
+  claim("q", R"(,"worker":"w")");
   EXPECT_TRUE(seen_after_it_came());
   clock.advance(1min);  // Of which the time on the wall, by which it came, knows nothing.
   EXPECT_FALSE(seen_after_it_came());
-  claim("q");
+  claim("q", R"(,"worker":"w")");
   EXPECT_TRUE(seen_after_it_came());
 }
 
