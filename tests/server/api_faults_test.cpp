@@ -265,7 +265,7 @@ TEST(ApiWithoutItsStore, SaysSoWithoutInternalsAndTellsTheLog) {
     const std::vector<raw::Answer> answers{
         raw::post(http.port(), "/v1/tasks", R"({"queue":"q","kind":"k"})"),
         raw::get(http.port(), "/v1/tasks"), raw::get(http.port(), "/v1/dead"),
-        raw::post(http.port(), "/v1/queues/q/retry", "")};
+        raw::get(http.port(), "/v1/tasks/01a1e8d0-9b61-7000-9072-e55e3f0443e8")};
     for (const raw::Answer& each : answers) {
       EXPECT_GE(each.status, 500) << each.body;
       EXPECT_THAT(each.body, HasSubstr("the log of the server has more"));

@@ -76,6 +76,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
     while (text.empty()) {
       if (hurry_.stop_requested()) co_return std::nullopt;
       text += news();
+      if (!stats_at_ && stats_ == Stats::none) stats_at_ = now() + between_signs;
       if (!stats_at_ || now() >= *stats_at_) {
         const Duration pause = stats_ == Stats::none ? Duration(between_signs) : between_stats;
         stats_at_ = now() + pause;
@@ -139,10 +140,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   std::optional<TimePoint> stats_at_;
 };
 
-// What the parameters say. Throws ApiFailure. The steps of a workflow are known from its beginning.
 struct Wanted {
   EventFilter events;
   Stats stats = Stats::queues;
+  std::optional<tasks::TaskId> workflow;  // Its steps are still to be looked up.
 };
 
 Stats stats_of(const Query& query, Stats otherwise) {
@@ -166,7 +167,8 @@ std::vector<tasks::TaskId> steps_of(ApiContext& api, const tasks::TaskId& id) {
   return ids;
 }
 
-Wanted wanted_by(ApiContext& api, const Call& call) {
+// What the parameters say. Throws ApiFailure.
+Wanted wanted_by(const Call& call) {
   const Query query(call, {"queue", "task", "workflow", "state", "stats"});
   Wanted wanted;
   wanted.events.queue = query.text("queue");
@@ -175,20 +177,23 @@ Wanted wanted_by(ApiContext& api, const Call& call) {
   if (!query.text("task").empty()) {
     wanted.events.tasks = {query.id("task")};
   } else if (!query.text("workflow").empty()) {
-    wanted.events.tasks = steps_of(api, query.id("workflow"));
+    wanted.workflow = query.id("workflow");
   }
-  wanted.stats = stats_of(query, wanted.events.tasks ? Stats::none : Stats::queues);
+  const bool is_narrow = wanted.events.tasks || wanted.workflow;
+  wanted.stats = stats_of(query, is_narrow ? Stats::none : Stats::queues);
   return wanted;
 }
 
 Lazy<Response> open_stream(ApiContext& api, Call call) {
   const Place place = place_of(api.events, call.request.last_event_id);
-  const auto kept = std::make_shared<const Call>(std::move(call));
-  const auto read = [&api, kept] { return wanted_by(api, *kept); };
-  auto reading = on_pool_thread(api.pool, read);
-  Wanted wanted = co_await std::move(reading);
+  Wanted wanted = wanted_by(call);
+  if (wanted.workflow) {  // They are known from its beginning.
+    const auto read = [&api, id = *wanted.workflow] { return steps_of(api, id); };
+    auto reading = on_pool_thread(api.pool, read);
+    wanted.events.tasks = co_await std::move(reading);
+  }
   const auto stream = std::make_shared<Stream>(api, std::move(wanted.events), wanted.stats, place,
-                                               kept->request.hurry);
+                                               call.request.hurry);
   Response response{.status = 200, .body = "retry: 1000\n\n", .content_type = "text/event-stream"};
   response.headers.emplace_back("Cache-Control", "no-store");
   response.next_part = [stream] { return stream->next(); };
