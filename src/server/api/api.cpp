@@ -27,7 +27,7 @@ Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
                .stats = stats_,
                .rate_turns = rate_turns_,
                .line = line_,
-               .started_at = context_.core->clock().now(),
+               .started_at = tasks::TasksAccess::shared_core(tasks)->clock().now(),
                .payload_limit = options.payload_limit,
                .shutdown = shutting_down_.get_token(),
                .push_hosts = std::move(options.push_hosts),
