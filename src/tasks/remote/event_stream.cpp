@@ -1,5 +1,6 @@
 #include "tasks/remote/event_stream.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "handoff/tasks/payload.hpp"

@@ -1,4 +1,5 @@
 // Workflows and schedules.
+#include <algorithm>
 #include <array>
 
 #include "tasks/remote/wire_parts.hpp"
