@@ -18,6 +18,7 @@
 #include "handoff/signals.hpp"
 #include "handoff/tasks/tasks.hpp"
 #include "handoff/tasks/worker.hpp"
+#include "handoff/thread.hpp"
 #include "support/command_line.hpp"
 
 namespace {
@@ -74,7 +75,9 @@ int work(const Options& options) {
     }
   });
   worker.handle<Close>([](const Close&, tasks::Context&) {});
-  worker.run(handoff::stop_on_signals(SIGTERM));
+  const auto stop = handoff::stop_on_signals(SIGTERM);
+  // On a thread of its own: ThreadSanitizer lets signals in where a thread waits in a call of the system.
+  handoff::Thread([&] { worker.run(stop); }).join();
   return 0;
 }
 
