@@ -45,11 +45,12 @@ class Descriptor {
   const int number_;
 };
 
-// Whatever there is to be read, is gone.
-void empty(int descriptor) {
+// Whatever there is to be read, is gone. True if there was something.
+bool empty(int descriptor) {
   std::array<char, 4096> bytes;
-  while (::read(descriptor, bytes.data(), bytes.size()) > 0) {
-  }
+  bool had_some = false;
+  while (::read(descriptor, bytes.data(), bytes.size()) > 0) had_some = true;
+  return had_some;
 }
 
 }  // namespace
@@ -89,16 +90,17 @@ class Keeper::Alarm {
     if (std::exchange(is_deaf_, false)) ::poll(all.data(), 2, deaf_ms);
     const bool looks_again = looks_ < again_ms.size();
     const int ready = ::poll(all.data(), all.size(), looks_again ? again_ms[looks_] : -1);
-    empty(told_.get());
-    empty(timer_.get());
+    // What came after poll() has looked is taken here, too: it would not be seen again.
+    const bool is_told = empty(told_.get()) || all[0].revents != 0;
+    const bool is_time = empty(timer_.get()) || all[1].revents != 0;
     if (ready == 0) ++looks_;
     if (all[2].revents != 0) read_signs();
     const bool has_changed = ready == 0 || all[2].revents != 0;
     if (has_changed && !looks_for_dead_until_.has_passed()) return Reason::somebody_is_gone;
     // What else there is comes next time: who hears of a change may find that it was our own, and go on sleeping.
-    is_told_too_ = has_changed && (all[0].revents != 0 || all[1].revents != 0);
+    is_told_too_ = has_changed && (is_told || is_time);
     if (has_changed) return Reason::changed;
-    return all[0].revents != 0 ? Reason::told : Reason::time;
+    return is_told ? Reason::told : Reason::time;
   }
 
  private:
