@@ -229,6 +229,11 @@ class Transaction {
   // All or none. An error names the index of the first that cannot be.
   virtual std::expected<std::vector<Enqueued>, TaskError> insert(
       std::span<const NewTask> tasks) = 0;
+  // The same. The caller keeps them until the transaction has ended: those of many calls may be written together.
+  virtual std::expected<std::vector<Enqueued>, TaskError> insert_kept(
+      std::span<const NewTask> tasks) {
+    return insert(tasks);
+  }
   // The index of the first that the last insert() had no room for.
   virtual std::size_t without_room() const = 0;
   virtual ClaimResult claim(const ClaimRequest& request) = 0;

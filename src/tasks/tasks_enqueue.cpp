@@ -48,7 +48,7 @@ struct Attempt {
 
 // Those for whom there is no room may wait, if the queue that is full says so. A store elsewhere has seen to that.
 Attempt insert(TasksCore& core, Transaction& transaction, std::span<const NewTask> tasks) {
-  Attempt attempt{.inserted = transaction.insert(tasks)};
+  Attempt attempt{.inserted = transaction.insert_kept(tasks)};
   if (core.elsewhere() != nullptr) return attempt;
   if (!attempt.inserted && attempt.inserted.error().code == TaskError::Code::full) {
     attempt.full_queue = tasks[transaction.without_room()].queue;
@@ -145,10 +145,12 @@ Lazy<All> Tasks::async_enqueue(std::vector<NewTask> tasks) const {
 }
 
 Lazy<std::expected<Enqueued, TaskError>> Tasks::async_enqueue(NewTask task) const {
+  std::vector<NewTask> only;
+  only.push_back(std::move(task));  // Not copied, as it would be by the vector's constructor.
   return [](Lazy<All> lazy) -> Lazy<std::expected<Enqueued, TaskError>> {
     auto all = co_await std::move(lazy);
     co_return only_one(std::move(all));
-  }(async_enqueue(std::vector<NewTask>(1, std::move(task))));
+  }(async_enqueue(std::move(only)));
 }
 
 Lazy<std::expected<Enqueued, TaskError>> Tasks::async_enqueue_if(

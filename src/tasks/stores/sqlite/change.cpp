@@ -37,20 +37,20 @@ TaskRow read_row(const Query& query) {
 }  // namespace
 
 std::optional<TaskRow> SqliteTransaction::row_of(const TaskId& id) {
-  Query query(database_, ROW_COLUMNS "where id = ?", id);
+  Query query(database(), ROW_COLUMNS "where id = ?", id);
   if (!query.next()) return std::nullopt;
   return read_row(query);
 }
 
 std::optional<TaskRow> SqliteTransaction::row_of(std::int64_t seq) {
-  Query query(database_, ROW_COLUMNS "where seq = ?", seq);
+  Query query(database(), ROW_COLUMNS "where seq = ?", seq);
   if (!query.next()) return std::nullopt;
   return read_row(query);
 }
 
 TaskRow SqliteTransaction::known_row(std::int64_t seq) {
   auto row = row_of(seq);
-  if (!row) throw_damaged(database_.raw(), "an index names a task that is not there");
+  if (!row) throw_damaged(database().raw(), "an index names a task that is not there");
   return *std::move(row);
 }
 
@@ -58,7 +58,7 @@ TaskRow SqliteTransaction::known_row(std::int64_t seq) {
 std::vector<TaskRow> SqliteTransaction::rows_for(std::span<const Outcome> outcomes) {
   static const std::string sql =
       ROW_COLUMNS "where seq in (" + repeated("?", rows_at_once) + ") order by seq";
-  Query query(database_, sql.c_str());
+  Query query(database(), sql.c_str());
   for (const Outcome& each : outcomes) query.add(each.lease.row);
   for (int i = static_cast<int>(outcomes.size()); i < rows_at_once; ++i) query.add(std::nullopt);
   std::vector<TaskRow> rows;
@@ -155,14 +155,14 @@ void SqliteTransaction::admit_held(std::int64_t id, QueueRow& queue) {
   while (group.open + group.running < limit) {
     std::int64_t seq = 0;
     {
-      Query held(database_,
+      Query held(database(),
                  "select seq from handoff_task where grp = ? and state = 2 and held = 1 "
                  "order by priority desc, turn limit 1",
                  id);
       if (!held.next()) return;
       seq = held.number(0);
     }
-    execute(database_, "update handoff_task set held = 0 where seq = ?", seq);
+    execute(database(), "update handoff_task set held = 0 where seq = ?", seq);
     ++group.open;
     group.is_changed = true;
     ++changes_.ready[queue.name];
@@ -172,7 +172,7 @@ void SqliteTransaction::admit_held(std::int64_t id, QueueRow& queue) {
 void SqliteTransaction::end(TaskRow& row, TaskState to, std::string_view reason, AfterEnd lease) {
   if (row.state == TaskState::ready) leave_ready(row);
   change(row, to);
-  execute(database_,
+  execute(database(),
           "update handoff_task set state = ?, held = 0, finished_at = ?, reason = ?, lease_until = "
           "case when ? then lease_until end where seq = ?",
           static_cast<int>(to), now_, reason, int{lease == AfterEnd::keeps_lease}, row.seq);
@@ -201,7 +201,7 @@ void SqliteTransaction::after_end(TaskRow& row) {
 // By another one that is not finished.
 bool SqliteTransaction::is_key_taken(const TaskRow& row) {
   if (!row.has_unique_key) return false;
-  Query other(database_,
+  Query other(database(),
               "select 1 from handoff_task t join handoff_unique u on u.queue = t.queue and u.key = "
               "t.unique_key where t.seq = ? and u.until is null and u.task <> t.id",
               row.seq);
@@ -210,7 +210,7 @@ bool SqliteTransaction::is_key_taken(const TaskRow& row) {
 
 void SqliteTransaction::take_key(const TaskRow& row) {
   if (!row.has_unique_key) return;
-  execute(database_,
+  execute(database(),
           "insert or replace into handoff_unique(queue, key, task) select queue, unique_key, id "
           "from handoff_task where seq = ?",
           row.seq);
@@ -219,12 +219,12 @@ void SqliteTransaction::take_key(const TaskRow& row) {
 // The task may be forgotten before its key: what a second one is answered stays with the key.
 void SqliteTransaction::leave_key(const TaskRow& row) {
   if (row.unique_for > Millis(0)) {
-    execute(database_,
+    execute(database(),
             "update handoff_unique set until = ?, state = ? where queue = ? and task = ? and key = "
             "(select unique_key from handoff_task where seq = ?)",
             now_ + row.unique_for, static_cast<int>(row.state), row.queue, row.id, row.seq);
   } else {
-    execute(database_,
+    execute(database(),
             "delete from handoff_unique where queue = ? and task = ? and key = (select unique_key "
             "from handoff_task where seq = ?)",
             row.queue, row.id, row.seq);
@@ -236,19 +236,19 @@ void SqliteTransaction::leave_key(const TaskRow& row) {
 // For good, with all that belongs to it. It is finished, or its numbers were taken out.
 void SqliteTransaction::forget(const TaskRow& row) {
   if ((row.flags & has_large_payload) != 0) {
-    execute(database_, "delete from handoff_payload where seq = ?", row.seq);
+    execute(database(), "delete from handoff_payload where seq = ?", row.seq);
   }
   if ((row.flags & has_dependencies) != 0 && row.state != TaskState::done) {
     keep_those_before(row, -1);
   }
   if ((row.flags & (has_dependents | has_dependencies)) != 0) {
-    execute(database_, "delete from handoff_dependency where before = ?", row.seq);
-    execute(database_, "delete from handoff_dependency where after = ?", row.seq);
+    execute(database(), "delete from handoff_dependency where before = ?", row.seq);
+    execute(database(), "delete from handoff_dependency where after = ?", row.seq);
   }
   if ((row.flags & in_workflow) != 0) leave_workflow(row);
-  execute(database_, "delete from handoff_error where task = ?", row.seq);
-  execute(database_, "delete from handoff_log where task = ?", row.seq);
-  execute(database_, "delete from handoff_task where seq = ?", row.seq);
+  execute(database(), "delete from handoff_error where task = ?", row.seq);
+  execute(database(), "delete from handoff_log where task = ?", row.seq);
+  execute(database(), "delete from handoff_task where seq = ?", row.seq);
   QueueRow& queue = rows_.queue(row.queue);
   --queue.count(row.state);
   queue.is_changed = true;

@@ -19,7 +19,7 @@ Chore chore_of(const std::vector<std::int64_t>& rows, int most) {
 }  // namespace
 
 Chore SqliteTransaction::promote(int most) {
-  Query due(database_,
+  Query due(database(),
             "select seq from handoff_task where state = 0 and at <= ? order by at limit ?", now_,
             most);
   const auto rows = rows_of(due);
@@ -27,14 +27,14 @@ Chore SqliteTransaction::promote(int most) {
     TaskRow row = known_row(seq);
     change(row, TaskState::ready);
     make_ready(row, false);
-    execute(database_, "update handoff_task set state = 2, held = ?, turn = ? where seq = ?",
+    execute(database(), "update handoff_task set state = 2, held = ?, turn = ? where seq = ?",
             int{row.is_held}, row.turn, seq);
   }
   return chore_of(rows, most);
 }
 
 Chore SqliteTransaction::reclaim(int most) {
-  Query over(database_,
+  Query over(database(),
              "select seq from handoff_task where state = 3 and lease_until <= ? order by "
              "lease_until limit ?",
              since_boot_, most);
@@ -47,7 +47,7 @@ Chore SqliteTransaction::reclaim(int most) {
 }
 
 Chore SqliteTransaction::reclaim_process(std::int64_t process, int most) {
-  Query left(database_, "select seq from handoff_task where state = 3 and process = ? limit ?",
+  Query left(database(), "select seq from handoff_task where state = 3 and process = ? limit ?",
              process, most);
   const auto rows = rows_of(left);
   for (const std::int64_t seq : rows) {
@@ -58,7 +58,7 @@ Chore SqliteTransaction::reclaim_process(std::int64_t process, int most) {
 }
 
 Chore SqliteTransaction::expire(int most) {
-  Query late(database_,
+  Query late(database(),
              "select seq from handoff_task where expires_at is not null and state <= 2 and "
              "expires_at <= ? "
              "order by expires_at limit ?",
@@ -77,7 +77,7 @@ Chore SqliteTransaction::prune(int most) {
   bool frees_others = false;  // That were kept for one that is forgotten now.
   std::vector<std::int64_t> queues;
   {
-    Query query(database_, "select id from handoff_queue where done + dead + cancelled > 0");
+    Query query(database(), "select id from handoff_queue where done + dead + cancelled > 0");
     queues = rows_of(query);
   }
   for (const std::int64_t id : queues) {
@@ -93,7 +93,7 @@ Chore SqliteTransaction::prune(int most) {
       const std::int64_t surplus = std::clamp<std::int64_t>(too_many, 0, left);
       std::vector<std::int64_t> rows;
       {
-        Query old(database_,
+        Query old(database(),
                   "select seq, finished_at from handoff_task where queue = ? and state = ? and "
                   "likelihood(state >= 4, 0.99) and kept = 0 "
                   "order by finished_at limit ?",
@@ -113,7 +113,7 @@ Chore SqliteTransaction::prune(int most) {
     }
   }
   chore.done += static_cast<int>(execute(
-      database_,
+      database(),
       "delete from handoff_unique where (queue, key) in (select queue, key from handoff_unique "
       "where until is not null and until <= ? order by until limit ?)",
       now_, most - chore.done));
@@ -122,7 +122,7 @@ Chore SqliteTransaction::prune(int most) {
 }
 
 bool SqliteTransaction::has_finished() {
-  Query query(database_,
+  Query query(database(),
               "select 1 from handoff_queue where done + dead + cancelled > 0 union all select 1 "
               "from handoff_unique where until is not null limit 1");
   return query.next();
@@ -162,7 +162,7 @@ Chore SqliteTransaction::purge(std::string_view name, TaskState state, int most)
   const QueueRow* const queue = rows_.queue(name, false);
   const char* const sql = purged(state);
   if (queue == nullptr || sql == nullptr) return {};
-  Query query(database_, sql, queue->id, most);
+  Query query(database(), sql, queue->id, most);
   const auto rows = rows_of(query);
   for (const std::int64_t seq : rows) {
     TaskRow row = known_row(seq);
@@ -180,23 +180,23 @@ std::optional<Millis> SqliteTransaction::next_due() {
     next = next ? std::min(*next, wait) : wait;
   };
   {
-    Query due(database_, "select at from handoff_task where state = 0 order by at limit 1");
+    Query due(database(), "select at from handoff_task where state = 0 order by at limit 1");
     if (due.next()) consider(due.time(0) - now_);
   }
   {
-    Query lease(database_,
+    Query lease(database(),
                 "select lease_until from handoff_task where state = 3 and lease_until is not null "
                 "order by lease_until limit 1");
     if (lease.next()) consider(Millis(lease.number(0)) - since_boot_);
   }
   {
-    Query late(database_,
+    Query late(database(),
                "select expires_at from handoff_task where expires_at is not null and state <= 2 "
                "order by expires_at limit 1");
     if (late.next()) consider(late.time(0) - now_);
   }
   {
-    Query schedule(database_,
+    Query schedule(database(),
                    "select min(max(next_at, not_before)) from handoff_schedule where is_paused = 0 "
                    "and next_at is not null");
     if (schedule.next() && !schedule.is_null(0)) consider(schedule.time(0) - now_);

@@ -52,7 +52,7 @@ std::vector<std::int64_t> SqliteTransaction::levels_of(const QueueRow& queue) {
   std::vector<std::int64_t> levels;
   std::int64_t below = 1'000'000;
   for (;;) {
-    Query level(database_,
+    Query level(database(),
                 "select priority from handoff_task where queue = ? and state = 2 and held = 0 and "
                 "priority < ? "
                 "order by priority desc limit 1",
@@ -70,7 +70,7 @@ std::vector<std::int64_t> SqliteTransaction::aged(const QueueRow& queue, int mos
   if (levels.size() < 2) return {};
   std::vector<std::pair<std::int64_t, std::int64_t>> old;  // Since when, and who.
   for (const std::int64_t level : levels) {
-    Query waiting(database_,
+    Query waiting(database(),
                   "select seq, at from handoff_task where queue = ? and state = 2 and held = 0 and "
                   "priority = ? "
                   "order by turn limit ?",
@@ -182,7 +182,7 @@ bool SqliteTransaction::claim_next(QueueRow& queue, const ClaimRequest& request,
   const std::int64_t token = new_token();
   std::vector<Candidate> candidates;
   {
-    Query next(database_, CANDIDATE NEXT_READY, queue.id, most);
+    Query next(database(), CANDIDATE NEXT_READY, queue.id, most);
     while (next.next()) candidates.push_back(read_candidate(next, queue, request, token));
   }
   if (candidates.empty()) return false;
@@ -197,7 +197,7 @@ bool SqliteTransaction::claim_next(QueueRow& queue, const ClaimRequest& request,
   }
   const Millis lease_for = candidates.front().claimed.lease_for;
   const auto changed =
-      execute(database_, CLAIM "where seq in (select seq from handoff_task " NEXT_READY ")", now_,
+      execute(database(), CLAIM "where seq in (select seq from handoff_task " NEXT_READY ")", now_,
               token, since_boot_ + lease_for, owner(request), if_any(request.worker), queue.id,
               std::ssize(candidates));
   HANDOFF_ASSERT(changed == std::ssize(candidates));
@@ -215,8 +215,8 @@ bool SqliteTransaction::claim_rows(QueueRow& queue, const ClaimRequest& request,
   for (const std::int64_t seq : rows) {
     Candidate candidate;
     {
-      Query query(database_, CANDIDATE "where seq = ?", seq);
-      if (!query.next()) throw_damaged(database_.raw(), "an index names a task that is not there");
+      Query query(database(), CANDIDATE "where seq = ?", seq);
+      if (!query.next()) throw_damaged(database().raw(), "an index names a task that is not there");
       candidate = read_candidate(query, queue, request, new_token());
     }
     if (candidate.is_expired) {
@@ -227,7 +227,7 @@ bool SqliteTransaction::claim_rows(QueueRow& queue, const ClaimRequest& request,
     bytes += static_cast<std::size_t>(candidate.row.size);
     result.is_cut |= bytes > request.most_bytes && !result.tasks.empty();
     if (result.is_cut) break;
-    execute(database_, CLAIM "where seq = ?", now_, candidate.claimed.lease.token,
+    execute(database(), CLAIM "where seq = ?", now_, candidate.claimed.lease.token,
             since_boot_ + candidate.claimed.lease_for, owner(request), if_any(request.worker), seq);
     take(queue, candidate);
     result.tasks.push_back(std::move(candidate.claimed));
@@ -239,7 +239,7 @@ bool SqliteTransaction::claim_rows(QueueRow& queue, const ClaimRequest& request,
 void SqliteTransaction::take(QueueRow& queue, Candidate& candidate) {
   TaskRow& row = candidate.row;
   if ((row.flags & has_large_payload) != 0) {
-    Query large(database_, "select data from handoff_payload where seq = ?", row.seq);
+    Query large(database(), "select data from handoff_payload where seq = ?", row.seq);
     if (large.next()) candidate.claimed.payload = large.text(0);
   }
   if (row.group != 0) candidate.claimed.group = rows_.group(row.group).name;

@@ -23,27 +23,27 @@ std::vector<std::int64_t> dependents_of(Database& database, std::int64_t seq) {
 void SqliteTransaction::insert_dependencies(const TaskRow& row, const NewTask& task) {
   for (const TaskId& id : task.after) {
     const std::int64_t before = row_of(id)->seq;
-    execute(database_, "insert or ignore into handoff_dependency values(?, ?)", before, row.seq);
-    execute(database_, "update handoff_task set flags = flags | 1 where seq = ?", before);
+    execute(database(), "insert or ignore into handoff_dependency values(?, ?)", before, row.seq);
+    execute(database(), "update handoff_task set flags = flags | 1 where seq = ?", before);
   }
   if (!task.after.empty()) keep_those_before(row, 1);
 }
 
 // Their results are wanted until it is done, or cannot be retried since it is forgotten.
 void SqliteTransaction::keep_those_before(const TaskRow& row, int more) {
-  execute(database_,
+  execute(database(),
           "update handoff_task set kept = kept + ? where seq in (select before from "
           "handoff_dependency where after = ?)",
           more, row.seq);
 }
 
 void SqliteTransaction::free_dependents(const TaskRow& row) {
-  for (const std::int64_t seq : dependents_of(database_, row.seq)) {
-    execute(database_,
+  for (const std::int64_t seq : dependents_of(database(), row.seq)) {
+    execute(database(),
             "update handoff_task set waits_on = waits_on - 1 where seq = ? and state = 1", seq);
     Time at{};
     {
-      Query query(database_,
+      Query query(database(),
                   "select at from handoff_task where seq = ? and state = 1 and waits_on <= 0", seq);
       if (!query.next()) continue;
       at = query.time(0);
@@ -52,12 +52,12 @@ void SqliteTransaction::free_dependents(const TaskRow& row) {
     if (at > now_) {
       change(freed, TaskState::scheduled);
       note_due(at - now_);
-      execute(database_, "update handoff_task set state = 0 where seq = ?", seq);
+      execute(database(), "update handoff_task set state = 0 where seq = ?", seq);
       continue;
     }
     make_ready(freed, false);
     change(freed, TaskState::ready);
-    execute(database_,
+    execute(database(),
             "update handoff_task set state = 2, held = ?, turn = ?, at = ? where seq = ?",
             int{freed.is_held}, freed.turn, now_, seq);
   }
@@ -69,7 +69,7 @@ void SqliteTransaction::abandon_dependents(const TaskRow& row) {
   const auto add = [&](const TaskRow& each) {
     const std::string why =
         fmt::format("it waits for {}, which is {}", name_in_workflow(each), to_string(each.state));
-    for (const std::int64_t seq : dependents_of(database_, each.seq)) left.emplace_back(seq, why);
+    for (const std::int64_t seq : dependents_of(database(), each.seq)) left.emplace_back(seq, why);
   };
   add(row);
   while (!left.empty()) {
@@ -80,7 +80,7 @@ void SqliteTransaction::abandon_dependents(const TaskRow& row) {
     const bool has_others = (abandoned->flags & has_dependents) != 0;
     abandoned->flags &= ~has_dependents;  // Not by recursion.
     end(*abandoned, TaskState::cancelled, why);
-    execute(database_, "update handoff_task set flags = flags | 16 where seq = ?", seq);
+    execute(database(), "update handoff_task set flags = flags | 16 where seq = ?", seq);
     if (has_others) add(*abandoned);
   }
 }
@@ -89,7 +89,7 @@ void SqliteTransaction::abandon_dependents(const TaskRow& row) {
 
 SqliteTransaction::Before SqliteTransaction::those_before(std::int64_t seq) {
   Before before;
-  Query query(database_,
+  Query query(database(),
               "select b.seq, b.state from handoff_dependency d join handoff_task b on b.seq = "
               "d.before where d.after = ?",
               seq);
@@ -105,7 +105,7 @@ SqliteTransaction::Before SqliteTransaction::those_before(std::int64_t seq) {
 void SqliteTransaction::revive(TaskRow& row, int waits_on) {
   const TaskState was = row.state;
   change(row, TaskState::waiting);
-  execute(database_,
+  execute(database(),
           "update handoff_task set state = 1, waits_on = ?, finished_at = null, reason = null, "
           "result = null, progress = null, note = null, lease = null, expires_at = null, "
           "attempt = 0, crashes = 0, flags = flags & ~16 where seq = ?",
@@ -124,13 +124,13 @@ void SqliteTransaction::begin_again(const TaskRow& row, TaskState was) {
 void SqliteTransaction::revive_dependents(const TaskRow& row, TaskState was) {
   if ((row.flags & has_dependents) == 0) return;
   if (was == TaskState::done) {
-    execute(database_,
+    execute(database(),
             "update handoff_task set waits_on = waits_on + 1 where state = 1 and seq in (select "
             "after from handoff_dependency where before = ?)",
             row.seq);
     return;
   }
-  std::vector<std::int64_t> left = dependents_of(database_, row.seq);
+  std::vector<std::int64_t> left = dependents_of(database(), row.seq);
   while (!left.empty()) {
     const std::int64_t seq = left.back();
     left.pop_back();
@@ -141,7 +141,7 @@ void SqliteTransaction::revive_dependents(const TaskRow& row, TaskState was) {
     if (before.lost != 0) continue;  // Another one it waits for will not be done either.
     if (is_key_taken(*given_up)) continue;
     revive(*given_up, before.unfinished);
-    for (const std::int64_t next : dependents_of(database_, seq)) left.push_back(next);
+    for (const std::int64_t next : dependents_of(database(), seq)) left.push_back(next);
   }
 }
 
@@ -155,7 +155,7 @@ std::vector<StepResult> SqliteTransaction::inputs_of(const TaskId& id) {
 StepResults SqliteTransaction::inputs_within(const TaskId& id, std::size_t most_bytes) {
   StepResults inputs;
   std::size_t bytes = 0;
-  Query query(database_,
+  Query query(database(),
               "with recursive earlier(seq) as ("
               "select d.before from handoff_dependency d join handoff_task t on t.seq = d.after "
               "where t.id = ? "

@@ -67,7 +67,7 @@ std::optional<Explanation> SqliteTransaction::explain(const TaskId& id) {
 Explanation SqliteTransaction::explain_waiting(const TaskId& id) {
   std::string first;
   int others = -1;
-  Query before(database_,
+  Query before(database(),
                "select b.seq from handoff_task t join handoff_dependency d on d.after = t.seq "
                "join handoff_task b on b.seq = d.before where t.id = ? and b.state <> 4 order by "
                "b.seq",
@@ -146,7 +146,7 @@ Explanation SqliteTransaction::explain_ready(const Task& task, QueueRow& queue) 
 std::optional<std::int64_t> SqliteTransaction::position_of(const TaskRow& row, int priority) {
   if (row.is_held) return std::nullopt;
   Query before(
-      database_,
+      database(),
       "select count(*) from (select 1 from handoff_task where queue = ?1 and state = 2 and "
       "held = 0 and (priority > ?2 or (priority = ?2 and (turn < ?3 or (turn = ?3 and seq < "
       "?4)))) limit ?5)",
@@ -163,22 +163,22 @@ std::int64_t SqliteTransaction::add_worker(const WorkerRow& worker) {
     queues += fmt::format("{}={} ", each.name, each.concurrency);
   std::string kinds;
   for (const auto& each : worker.kinds) kinds += each + ' ';
-  execute(database_,
+  execute(database(),
           "insert into handoff_worker(process, name, queues, kinds, started_at, seen_at) "
           "values(?, ?, ?, ?, ?, ?)",
           process_, std::string_view(worker.name), std::string_view(queues),
           std::string_view(kinds), now_, now_);
-  return database_.last_row();
+  return database().last_row();
 }
 
 void SqliteTransaction::remove_worker(std::int64_t worker) {
-  execute(database_, "delete from handoff_worker where id = ?", worker);
+  execute(database(), "delete from handoff_worker where id = ?", worker);
 }
 
 std::vector<WorkerLook> SqliteTransaction::workers() {
   std::vector<WorkerLook> all;
   Query query(
-      database_,
+      database(),
       "select process, name, queues, kinds, started_at, seen_at from handoff_worker order by id");
   while (query.next()) {
     if (processes_ != nullptr && !processes_->is_alive(query.number(0))) continue;
@@ -193,7 +193,7 @@ std::vector<WorkerLook> SqliteTransaction::workers() {
     look.started_at = query.time(4);
     look.seen_at = query.time(5);
     Query running(
-        database_,
+        database(),
         "select id, queue, kind, started_at from handoff_task where state = 3 and worker = ? "
         "order by lease_until limit 1000",
         std::string_view(look.name));
@@ -209,7 +209,7 @@ std::vector<WorkerLook> SqliteTransaction::workers() {
 
 std::vector<AtWork> SqliteTransaction::at_work_elsewhere() {
   std::vector<AtWork> all;
-  Query query(database_,
+  Query query(database(),
               "select t.worker, t.queue, count(w.id) from (select distinct worker, queue from "
               "handoff_task where state = 3 and process is null and worker is not null) t left "
               "join handoff_worker w on w.name = t.worker group by 1, 2 order by 1, 2");
@@ -233,7 +233,7 @@ std::vector<DeadGroup> SqliteTransaction::dead(std::string_view name) {
   std::vector<DeadGroup> groups;
   // The columns beside max() are those of the row that has it.
   Query query(
-      database_,
+      database(),
       "select queue, kind, reason, count(*), max(finished_at), id from handoff_task where "
       "queue in (select id from handoff_queue where ?1 is null or id = ?1) and state = 5 and "
       "likelihood(state >= 4, 0.99) group by queue, kind, reason order by 4 desc limit 1000",

@@ -140,10 +140,10 @@ TaskPage SqliteTransaction::list(const TaskFilter& filter) {
   const std::int64_t before = filter.before.value_or(std::numeric_limits<std::int64_t>::max());
   Found found;
   std::optional<std::int64_t> skipped_to;
-  if (is_by_index(database_, meant)) {
-    found = by_index(database_, downwards, meant, before);
+  if (is_by_index(database(), meant)) {
+    found = by_index(database(), downwards, meant, before);
   } else {
-    Query query(database_, down_all, before, meant.queue, meant.state(), if_any(filter.kind),
+    Query query(database(), down_all, before, meant.queue, meant.state(), if_any(filter.kind),
                 if_any(filter.group), if_any(filter.error), filter.limit, most_skipped);
     read(query, found);
     if (std::ssize(found) < filter.limit) skipped_to = end_of_part(before, most_skipped);
@@ -163,7 +163,7 @@ TaskPage SqliteTransaction::list(const TaskFilter& filter) {
 // The last row of so many; nothing if there are no more.
 std::optional<std::int64_t> SqliteTransaction::end_of_part(std::int64_t before, std::int64_t rows) {
   Query query(
-      database_,
+      database(),
       "select count(*), min(seq) from (select seq from handoff_task where seq < ?1 order by "
       "seq desc limit ?2)",
       before, rows);
@@ -179,9 +179,9 @@ std::vector<std::pair<std::int64_t, TaskId>> SqliteTransaction::find(const TaskF
     if (row == nullptr) return {};
     meant.queue = row->id;
   }
-  if (is_by_index(database_, meant)) return by_index(database_, upwards, meant, after);
+  if (is_by_index(database(), meant)) return by_index(database(), upwards, meant, after);
   Found found;
-  Query query(database_, up_all, after, meant.queue, meant.state(), if_any(filter.kind),
+  Query query(database(), up_all, after, meant.queue, meant.state(), if_any(filter.kind),
               if_any(filter.group), if_any(filter.error), filter.limit);
   read(query, found);
   return found;
@@ -196,12 +196,12 @@ std::int64_t SqliteTransaction::count(const TaskFilter& filter) {
   }
   std::int64_t count = 0;
   if (filter.kind.empty() && filter.group.empty() && filter.error.empty()) {
-    const Counts counts = counts_of(database_, queue);
+    const Counts counts = counts_of(database(), queue);
     for (const std::size_t state : states_in(filter)) count += counts[state];
     return count;
   }
   for (const std::size_t state : states_in(filter)) {
-    Query query(database_, counting[state], std::nullopt, queue, static_cast<std::int64_t>(state),
+    Query query(database(), counting[state], std::nullopt, queue, static_cast<std::int64_t>(state),
                 if_any(filter.kind), if_any(filter.group), if_any(filter.error));
     if (query.next()) count += query.number(0);
   }

@@ -56,7 +56,7 @@ bool SqliteTransaction::finish_done(std::span<const Outcome> outcomes) {
       ") update handoff_task set state = 4, finished_at = ?, result = ended.result, lease_until = "
       "null, progress = 1 from ended where handoff_task.seq = ended.seq";
   {
-    Query query(database_, sql.c_str());
+    Query query(database(), sql.c_str());
     for (const Outcome& each : outcomes) query.add(each.lease.row, std::string_view(each.text));
     for (int i = static_cast<int>(outcomes.size()); i < rows_at_once; ++i) {
       query.add(std::nullopt, std::nullopt);
@@ -80,14 +80,14 @@ Recorded SqliteTransaction::finish_one(const Outcome& outcome) {
         (outcome.kind == Outcome::Kind::done) != (row && row->state == TaskState::done);
     // Whatever it says: its worker has stopped, and the task may be run again.
     if (allowed == Recorded::cancelled) {
-      execute(database_, "update handoff_task set lease_until = null where seq = ?", row->seq);
+      execute(database(), "update handoff_task set lease_until = null where seq = ?", row->seq);
     }
     return allowed == Recorded::again && is_other ? Recorded::stale : allowed;
   }
   switch (outcome.kind) {
     case Outcome::Kind::done:
       change(*row, TaskState::done);
-      execute(database_,
+      execute(database(),
               "update handoff_task set state = 4, finished_at = ?, result = ?, lease_until = null, "
               "progress = 1 "
               "where seq = ? and state = 3 and lease = ?",
@@ -100,7 +100,7 @@ Recorded SqliteTransaction::finish_one(const Outcome& outcome) {
       change(*row, TaskState::scheduled);
       changes_.states.back().is_deferral = true;
       note_due(outcome.later.value_or(Millis(0)));
-      execute(database_,
+      execute(database(),
               "update handoff_task set state = 0, at = ?, attempt = attempt - 1, lease_until = "
               "null, note = ? where seq = ?",
               now_ + outcome.later.value_or(Millis(0)), if_any(outcome.text), row->seq);
@@ -109,7 +109,7 @@ Recorded SqliteTransaction::finish_one(const Outcome& outcome) {
     case Outcome::Kind::released:
       change(*row, TaskState::ready);
       make_ready(*row, true);
-      execute(database_,
+      execute(database(),
               "update handoff_task set state = 2, held = ?, attempt = attempt - 1, lease_until = "
               "null where seq = ?",
               int{row->is_held}, row->seq);
@@ -136,7 +136,7 @@ void SqliteTransaction::fail(TaskRow& row, const Outcome& outcome) {
   const Millis later = outcome.later ? *outcome.later : policy.delay(row.attempt, random_bits());
   change(row, TaskState::scheduled);
   note_due(later);
-  execute(database_, "update handoff_task set state = 0, at = ?, lease_until = null where seq = ?",
+  execute(database(), "update handoff_task set state = 0, at = ?, lease_until = null where seq = ?",
           now_ + later, row.seq);
   admit_held(row.group, rows_.queue(row.queue));
 }
@@ -144,13 +144,13 @@ void SqliteTransaction::fail(TaskRow& row, const Outcome& outcome) {
 void SqliteTransaction::note_error(const TaskRow& row, std::string_view message) {
   std::int64_t number = 1;
   {
-    Query last(database_, "select max(number) from handoff_error where task = ?", row.seq);
+    Query last(database(), "select max(number) from handoff_error where task = ?", row.seq);
     if (last.next() && !last.is_null(0)) number = last.number(0) + 1;
   }
-  execute(database_, "insert into handoff_error values(?, ?, ?, ?, ?)", row.seq, number,
+  execute(database(), "insert into handoff_error values(?, ?, ?, ?, ?)", row.seq, number,
           row.attempt, now_, message);
   if (number > most_errors) {
-    execute(database_, "delete from handoff_error where task = ? and number <= ?", row.seq,
+    execute(database(), "delete from handoff_error where task = ? and number <= ?", row.seq,
             number - most_errors);
   }
 }
@@ -166,7 +166,7 @@ std::vector<Recorded> SqliteTransaction::extend(std::span<const Extension> exten
     if (result != Recorded::yes) continue;
     const Millis lease_for =
         each.lease_for > Millis(0) ? each.lease_for : rows_.queue(row->queue).settings->lease_for;
-    execute(database_,
+    execute(database(),
             "update handoff_task set lease_until = max(lease_until, ?), progress = coalesce(?, "
             "progress), note = coalesce(?, note) where seq = ?",
             since_boot_ + lease_for, each.progress, if_any(each.note), row->seq);
@@ -203,7 +203,7 @@ std::expected<TaskState, TaskError> SqliteTransaction::cancel(const TaskId& id,
 
 std::optional<Millis> SqliteTransaction::held_for(const TaskRow& row) {
   if (row.state != TaskState::cancelled) return std::nullopt;
-  Query lease(database_, "select lease_until from handoff_task where seq = ?", row.seq);
+  Query lease(database(), "select lease_until from handoff_task where seq = ?", row.seq);
   if (!lease.next() || lease.is_null(0)) return std::nullopt;
   const Millis left = Millis(lease.number(0)) - since_boot_;
   return left > Millis(0) ? std::optional(left) : std::nullopt;
@@ -259,7 +259,7 @@ std::expected<TaskState, TaskError> SqliteTransaction::replay(const TaskId& id) 
   }
   change(*row, TaskState::ready);
   make_ready(*row, false);
-  execute(database_,
+  execute(database(),
           "update handoff_task set state = 2, held = ?, turn = ?, at = ?, attempt = 0, crashes = "
           "0, finished_at = null, "
           "reason = null, result = null, progress = null, note = null, lease = null, expires_at = "
@@ -277,13 +277,13 @@ void SqliteTransaction::reclaim_row(TaskRow& row) {
     const std::string why =
         fmt::format("its worker was gone before it was done, {} times", row.crashes + 1);
     note_error(row, why);
-    execute(database_, "update handoff_task set crashes = crashes + 1, lease = null where seq = ?",
+    execute(database(), "update handoff_task set crashes = crashes + 1, lease = null where seq = ?",
             row.seq);
     return end(row, TaskState::dead, why);
   }
   change(row, TaskState::ready);
   make_ready(row, true);
-  execute(database_,
+  execute(database(),
           "update handoff_task set state = 2, held = ?, attempt = attempt - 1, crashes = crashes + "
           "1, lease = null, "
           "lease_until = null where seq = ?",

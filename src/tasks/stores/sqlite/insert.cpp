@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "tasks/stores/sqlite/transaction.hpp"
 
@@ -59,13 +60,13 @@ std::optional<Enqueued> SqliteTransaction::find_duplicate(const NewTask& task) {
         .id = query.id(0), .state = static_cast<TaskState>(query.number(1)), .is_duplicate = true};
   };
   if (task.id) {
-    Query same(database_, "select id, state from handoff_task where id = ?", *task.id);
+    Query same(database(), "select id, state from handoff_task where id = ?", *task.id);
     if (same.next()) return found(same);
   }
   if (!task.unique_key.empty()) {
     const QueueRow* const queue = rows_.queue(task.queue, false);
     if (queue == nullptr) return std::nullopt;
-    Query same(database_,
+    Query same(database(),
                "select u.task, coalesce(t.state, u.state) from handoff_unique u left join "
                "handoff_task t on t.id = u.task where u.queue = ? and u.key = ? and (u.until is "
                "null or u.until > ?)",
@@ -178,15 +179,38 @@ NewRow SqliteTransaction::row_for(const NewTask& task) {
           .waits_on = waits_on};
 }
 
-// One, or `rows_at_once`.
+std::expected<std::vector<Enqueued>, TaskError> SqliteTransaction::insert_kept(
+    std::span<const NewTask> tasks) {
+  if (tasks.size() != 1 || !is_plain(tasks.front())) return insert(tasks);
+  if (auto error = check_room(tasks)) return std::unexpected(std::move(*error));
+  const NewRow& made = kept_.emplace_back(row_for(tasks.front()));
+  count_in(made.row);
+  return std::vector{Enqueued{.id = made.row.id, .state = made.row.state, .is_duplicate = false}};
+}
+
+void SqliteTransaction::write_kept() {
+  const std::vector<NewRow> kept = std::exchange(kept_, {});  // Writing asks for the database, too.
+  for (std::span<const NewRow> left = kept; !left.empty();) {
+    const std::size_t some = left.size() >= rows_at_once ? rows_at_once
+                             : left.size() >= few_rows   ? few_rows
+                                                         : 1;
+    write(left.first(some));
+    left = left.subspan(some);
+  }
+}
+
+// One, `few_rows` or `rows_at_once`.
 void SqliteTransaction::write(std::span<const NewRow> rows) {
   static const std::string one = insert_statement(1);
+  static const std::string few = insert_statement(few_rows);
   static const std::string many = insert_statement(rows_at_once);
   using Number = std::optional<std::int64_t>;
   const auto if_positive = [](Millis time) {
     return time > Millis(0) ? Number(time.count()) : Number();
   };
-  Query query(database_, rows.size() == 1 ? one.c_str() : many.c_str());
+  Query query(database(), rows.size() == 1          ? one.c_str()
+                          : rows.size() == few_rows ? few.c_str()
+                                                    : many.c_str());
   for (const NewRow& each : rows) {
     const NewTask& task = *each.task;
     const TaskRow& row = each.row;
@@ -222,15 +246,15 @@ Enqueued SqliteTransaction::insert_one(const NewTask& task) {
   NewRow made = row_for(task);
   TaskRow& row = made.row;
   write(std::span(&made, 1));
-  row.seq = database_.last_row();
+  row.seq = database().last_row();
   count_in(row);
 
   if ((row.flags & has_large_payload) != 0) {
-    execute(database_, "insert into handoff_payload values(?, ?)", row.seq,
+    execute(database(), "insert into handoff_payload values(?, ?)", row.seq,
             std::string_view(task.payload));
   }
   if (!task.unique_key.empty()) {
-    execute(database_, "insert or replace into handoff_unique(queue, key, task) values(?, ?, ?)",
+    execute(database(), "insert or replace into handoff_unique(queue, key, task) values(?, ?, ?)",
             row.queue, std::string_view(task.unique_key), row.id);
   }
   insert_dependencies(row, task);

@@ -12,22 +12,23 @@ void SqliteTransaction::log(std::span<const TaskLines> lines) {
     if (!has_a_say) continue;
     std::int64_t number = 0;
     {
-      Query last(database_, "select max(number) from handoff_log where task = ?", row->seq);
+      Query last(database(), "select max(number) from handoff_log where task = ?", row->seq);
       if (last.next()) number = last.number(0);
     }
     for (const LogLine& line : each.lines) {
-      execute(database_, "insert into handoff_log values(?, ?, ?, ?)", row->seq, ++number, line.at,
+      execute(database(), "insert into handoff_log values(?, ?, ?, ?)", row->seq, ++number, line.at,
               line.line);
     }
     const auto too_old = number - static_cast<std::int64_t>(limits::log_lines);
     if (too_old <= 0) continue;
-    execute(database_, "delete from handoff_log where task = ? and number <= ?", row->seq, too_old);
+    execute(database(), "delete from handoff_log where task = ? and number <= ?", row->seq,
+            too_old);
   }
 }
 
 std::vector<LogLine> SqliteTransaction::lines_of(const TaskId& id) {
   std::vector<LogLine> lines;
-  Query query(database_,
+  Query query(database(),
               "select l.number, l.at, l.line from handoff_task t join handoff_log l on l.task = "
               "t.seq where t.id = ? order by l.number",
               id);
@@ -42,7 +43,7 @@ std::vector<std::optional<TaskState>> SqliteTransaction::states_of(std::span<con
   std::vector<std::optional<TaskState>> states;
   states.reserve(ids.size());
   for (const TaskId& id : ids) {
-    Query query(database_, "select state from handoff_task where id = ?", id);
+    Query query(database(), "select state from handoff_task where id = ?", id);
     auto& state = states.emplace_back();
     if (query.next()) state = static_cast<TaskState>(query.number(0));
   }

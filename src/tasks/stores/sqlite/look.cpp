@@ -53,24 +53,24 @@ Task SqliteTransaction::read_task(const Query& query) {
   if (!query.is_null(24)) task.workflow = query.id(24);
   if (!query.is_null(17)) task.result = query.text(17);
   if (!query.is_null(20)) {
-    Query group(database_, "select name from handoff_group where id = ?", query.number(20));
+    Query group(database(), "select name from handoff_group where id = ?", query.number(20));
     if (group.next()) task.group = group.text(0);
   }
   return task;
 }
 
 Task SqliteTransaction::task_at(std::int64_t seq, bool has_payload) {
-  Query query(database_, TASK_COLUMNS "where t.seq = ?1", seq, has_payload ? 1 : 0);
-  if (!query.next()) throw_damaged(database_.raw(), "an index has a task that is not there");
+  Query query(database(), TASK_COLUMNS "where t.seq = ?1", seq, has_payload ? 1 : 0);
+  if (!query.next()) throw_damaged(database().raw(), "an index has a task that is not there");
   return read_task(query);
 }
 
 std::optional<Task> SqliteTransaction::get(const TaskId& id) {
-  Query query(database_, TASK_COLUMNS "where t.id = ?1", id, 1);
+  Query query(database(), TASK_COLUMNS "where t.id = ?1", id, 1);
   if (!query.next()) return std::nullopt;
   Task task = read_task(query);
   const std::int64_t seq = query.number(0);
-  Query errors(database_,
+  Query errors(database(),
                "select attempt, at, message from handoff_error where task = ? order by number",
                seq);
   while (errors.next()) {
@@ -79,7 +79,7 @@ std::optional<Task> SqliteTransaction::get(const TaskId& id) {
                            .message = std::string(errors.text(2))});
   }
   if ((query.number(23) & has_dependencies) != 0) {
-    Query before(database_,
+    Query before(database(),
                  "select b.id from handoff_dependency d join handoff_task b on b.seq = d.before "
                  "where d.after = ? order by d.before",
                  seq);
@@ -96,7 +96,7 @@ QueueLook SqliteTransaction::look_of(QueueRow& row) {
                  .bytes = row.bytes,
                  .oldest_ready = std::nullopt};
   for (const std::int64_t level : levels_of(row)) {
-    Query first(database_,
+    Query first(database(),
                 "select at from handoff_task where queue = ? and state = 2 and held = 0 and "
                 "priority = ? order by turn limit 1",
                 row.id, level);
@@ -119,7 +119,7 @@ QueueLook SqliteTransaction::look(std::string_view name) {
 std::vector<QueueLook> SqliteTransaction::look_at_all() {
   std::vector<std::int64_t> ids;
   {
-    Query query(database_, "select id from handoff_queue order by name");
+    Query query(database(), "select id from handoff_queue order by name");
     while (query.next()) ids.push_back(query.number(0));
   }
   std::vector<QueueLook> looks;
@@ -132,7 +132,7 @@ void SqliteTransaction::configure(std::string_view name, const QueueSettings& se
   const int limit_before = queue.settings->group_concurrency;
   ++queue.version;
   queue.is_changed = true;
-  SettingsCache::store(database_, queue, settings);
+  SettingsCache::store(database(), queue, settings);
   rows_.renew_settings(queue);
   changes_.ready[queue.name] += static_cast<int>(queue.count(TaskState::ready));
   ++changes_.room[queue.name];
@@ -143,7 +143,7 @@ void SqliteTransaction::configure(std::string_view name, const QueueSettings& se
   // Whatever was held back by the old limit.
   std::vector<std::int64_t> groups;
   {
-    Query query(database_, "select id from handoff_group where queue = ?", queue.id);
+    Query query(database(), "select id from handoff_group where queue = ?", queue.id);
     while (query.next()) groups.push_back(query.number(0));
   }
   for (const std::int64_t id : groups) {
@@ -152,8 +152,9 @@ void SqliteTransaction::configure(std::string_view name, const QueueSettings& se
       continue;
     }
     GroupRow& group = rows_.group(id);
-    group.open += execute(
-        database_, "update handoff_task set held = 0 where grp = ? and state = 2 and held = 1", id);
+    group.open +=
+        execute(database(),
+                "update handoff_task set held = 0 where grp = ? and state = 2 and held = 1", id);
     group.is_changed = true;
   }
 }
@@ -163,7 +164,7 @@ void SqliteTransaction::hold_surplus(QueueRow& queue) {
   std::map<std::int64_t, std::int64_t> left;  // By group.
   std::vector<std::pair<std::int64_t, std::int64_t>> surplus;
   {
-    Query ready(database_,
+    Query ready(database(),
                 "select seq, grp from handoff_task where queue = ? and state = 2 and held = 0 and "
                 "grp is not null order by priority desc, turn",
                 queue.id);
@@ -175,7 +176,7 @@ void SqliteTransaction::hold_surplus(QueueRow& queue) {
     }
   }
   for (const auto& [seq, id] : surplus) {
-    execute(database_, "update handoff_task set held = 1 where seq = ?", seq);
+    execute(database(), "update handoff_task set held = 1 where seq = ?", seq);
     GroupRow& group = rows_.group(id);
     --group.open;
     group.is_changed = true;

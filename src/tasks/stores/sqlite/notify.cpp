@@ -73,7 +73,7 @@ EndNotice read_notice(const Query& query, std::string queue) {
 void SqliteTransaction::tell_of_end(const TaskRow& row) {
   NewTask task{.queue = std::string(notify_queue), .kind = std::string(notify_kind)};
   {
-    Query query(database_,
+    Query query(database(),
                 "select t.notify, t.id, t.kind, t.state, t.result, t.reason, t.finished_at, "
                 "(select w.id from handoff_workflow w where w.seq = t.workflow), t.step, t.trace "
                 "from handoff_task t where t.seq = ?",

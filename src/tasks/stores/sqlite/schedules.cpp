@@ -92,7 +92,7 @@ std::expected<ScheduleLook, TaskError> SqliteTransaction::put_schedule(const Sch
                        known->schedule.timezone == schedule.timezone;
   const std::string task = to_stored(schedule.task);
   if (is_same) {
-    execute(database_, "update handoff_schedule set missed = ?, task = ? where name = ?",
+    execute(database(), "update handoff_schedule set missed = ?, task = ? where name = ?",
             static_cast<int>(schedule.missed), std::string_view(task),
             std::string_view(schedule.name));
     correct_schedules();
@@ -101,7 +101,7 @@ std::expected<ScheduleLook, TaskError> SqliteTransaction::put_schedule(const Sch
   const auto next = cron->next(now_, now_);
   if (next) note_due(*next - now_);
   execute(
-      database_,
+      database(),
       "insert into handoff_schedule(name, cron, timezone, missed, task, anchor, next_at, set_at) "
       "values(?, ?, ?, ?, ?, ?, ?, ?) on conflict(name) do update set cron = excluded.cron, "
       "timezone = excluded.timezone, missed = excluded.missed, task = excluded.task, "
@@ -114,20 +114,20 @@ std::expected<ScheduleLook, TaskError> SqliteTransaction::put_schedule(const Sch
 }
 
 std::optional<ScheduleLook> SqliteTransaction::schedule(std::string_view name) {
-  Query query(database_, SCHEDULE_COLUMNS "where name = ?", name);
+  Query query(database(), SCHEDULE_COLUMNS "where name = ?", name);
   if (!query.next()) return std::nullopt;
   return read_schedule(query);
 }
 
 std::vector<ScheduleLook> SqliteTransaction::schedules() {
   std::vector<ScheduleLook> all;
-  Query query(database_, SCHEDULE_COLUMNS "order by name");
+  Query query(database(), SCHEDULE_COLUMNS "order by name");
   while (query.next()) all.push_back(read_schedule(query));
   return all;
 }
 
 bool SqliteTransaction::remove_schedule(std::string_view name) {
-  return execute(database_, "delete from handoff_schedule where name = ?", name) > 0;
+  return execute(database(), "delete from handoff_schedule where name = ?", name) > 0;
 }
 
 // What is due meanwhile is missed.
@@ -135,7 +135,7 @@ bool SqliteTransaction::pause_schedule(std::string_view name, bool is_paused) {
   const auto known = schedule(name);
   if (!known) return false;
   if (!is_paused && known->next_at) note_due(std::max(*known->next_at - now_, Millis(0)));
-  execute(database_, "update handoff_schedule set is_paused = ? where name = ?", int{is_paused},
+  execute(database(), "update handoff_schedule set is_paused = ? where name = ?", int{is_paused},
           name);
   return true;
 }
@@ -143,7 +143,7 @@ bool SqliteTransaction::pause_schedule(std::string_view name, bool is_paused) {
 // -- When they are due ----------------------------------------------------------------------------
 
 bool SqliteTransaction::has_wrong_schedules() {
-  Query query(database_, "select 1 from handoff_schedule where set_at > ? limit 1",
+  Query query(database(), "select 1 from handoff_schedule where set_at > ? limit 1",
               now_ + far_back);
   return query.next();
 }
@@ -152,7 +152,7 @@ bool SqliteTransaction::has_wrong_schedules() {
 void SqliteTransaction::correct_schedules() {
   std::vector<std::pair<std::string, Time>> wrong;  // Their names and anchors.
   {
-    Query query(database_, "select name, anchor from handoff_schedule where set_at > ?",
+    Query query(database(), "select name, anchor from handoff_schedule where set_at > ?",
                 now_ + far_back);
     while (query.next()) wrong.emplace_back(query.text(0), std::min(query.time(1), now_));
   }
@@ -162,7 +162,7 @@ void SqliteTransaction::correct_schedules() {
     const auto cron = Cron::parse(schedule.cron, schedule.timezone);
     const auto next = cron ? cron->next(now_, anchor) : now_;
     if (next) note_due(*next - now_);
-    execute(database_,
+    execute(database(),
             "update handoff_schedule set next_at = ?, set_at = ?, not_before = 0, anchor = ? where "
             "name = ?",
             next, now_, anchor, std::string_view(name));
@@ -173,7 +173,7 @@ Chore SqliteTransaction::fire(int most) {
   correct_schedules();
   std::vector<std::string> due;
   {
-    Query query(database_,
+    Query query(database(),
                 "select name from handoff_schedule where is_paused = 0 and next_at <= ?1 and "
                 "not_before <= ?1 order by next_at limit ?2",
                 now_, most);
@@ -187,14 +187,14 @@ void SqliteTransaction::fire_one(const std::string& name) {
   ScheduleLook look;
   Time anchor{};
   {
-    Query query(database_, SCHEDULE_COLUMNS "where name = ?", std::string_view(name));
+    Query query(database(), SCHEDULE_COLUMNS "where name = ?", std::string_view(name));
     query.next();
     look = read_schedule(query);
     anchor = query.time(10);
   }
   const auto cron = Cron::parse(look.schedule.cron, look.schedule.timezone);
   if (!cron) {  // The time zones of the system may have been removed, and may come back.
-    execute(database_,
+    execute(database(),
             "update handoff_schedule set not_before = ?, set_at = ?, last_error = ? where name = ?",
             now_ + after_trouble, now_, std::string_view(cron.error().message),
             std::string_view(name));
@@ -222,7 +222,7 @@ void SqliteTransaction::fire_one(const std::string& name) {
     }
   }
   if (next) note_due(std::max(not_before.value_or(*next) - now_, Millis(0)));
-  execute(database_,
+  execute(database(),
           "update handoff_schedule set next_at = ?, not_before = ?, set_at = ?, last_at = ?, "
           "last_task = ?, last_error = ? where name = ?",
           next, not_before.value_or(Time()), now_, look.last_at, look.last_task,

@@ -68,6 +68,7 @@ struct Candidate {
 
 // A statement about so many rows costs less than one for each: it opens its tables and indexes once.
 inline constexpr int rows_at_once = 25;
+inline constexpr int few_rows = 5;
 
 class SqliteTransaction final : public Transaction {
  public:
@@ -86,9 +87,14 @@ class SqliteTransaction final : public Transaction {
   Time now() const override { return now_; }
   Changes& changes() override { return changes_; }
   // Before the commit.
-  void flush() { rows_.flush(changes_.depths); }
+  void flush() {
+    write_kept();
+    rows_.flush(changes_.depths);
+  }
 
   std::expected<std::vector<Enqueued>, TaskError> insert(std::span<const NewTask> tasks) override;
+  std::expected<std::vector<Enqueued>, TaskError> insert_kept(
+      std::span<const NewTask> tasks) override;
   std::size_t without_room() const override { return without_room_; }
   ClaimResult claim(const ClaimRequest& request) override;
   std::vector<Recorded> finish(std::span<const Outcome> outcomes) override;
@@ -154,6 +160,7 @@ class SqliteTransaction final : public Transaction {
   std::optional<TaskError> check_after(std::span<const NewTask> tasks);
   NewRow row_for(const NewTask& task);
   void write(std::span<const NewRow> rows);
+  void write_kept();
   Enqueued insert_one(const NewTask& task);
   void insert_plain(std::span<const NewTask> tasks, std::vector<Enqueued>& inserted);
 
@@ -247,8 +254,15 @@ class SqliteTransaction final : public Transaction {
   QueueLook look_of(QueueRow& row);
   void hold_surplus(QueueRow& queue);
 
+  // All that asks for tasks, or changes them, finds the ones that are kept.
+  Database& database() {
+    if (!kept_.empty()) write_kept();
+    return database_;
+  }
+
   Database& database_;
   Rows rows_;
+  std::vector<NewRow> kept_;  // Counted, and not written yet.
   const Time now_;
   const Millis since_boot_;
   const ProcessLock* const processes_;

@@ -26,7 +26,7 @@ std::unexpected<TaskError> not_there(const WorkflowId& id) {
 
 std::expected<StartedWorkflow, TaskError> SqliteTransaction::start(const NewWorkflow& workflow) {
   {
-    Query same(database_, "select seq from handoff_workflow where id = ?", workflow.id);
+    Query same(database(), "select seq from handoff_workflow where id = ?", workflow.id);
     if (same.next()) return started_already(same.number(0), workflow.id);
   }
   std::vector<NewTask> tasks;
@@ -51,14 +51,14 @@ std::expected<StartedWorkflow, TaskError> SqliteTransaction::start(const NewWork
   }
   const auto count = static_cast<std::int64_t>(tasks.size());
   execute(
-      database_,
+      database(),
       "insert into handoff_workflow(id, name, created_at, tasks, unfinished) values(?, ?, ?, ?, ?)",
       workflow.id, std::string_view(workflow.name), now_, count, count);
-  const std::int64_t seq = database_.last_row();
+  const std::int64_t seq = database().last_row();
   StartedWorkflow started{.id = workflow.id, .tasks = {}};
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const TaskId& task = inserted->at(i).id;
-    execute(database_,
+    execute(database(),
             "update handoff_task set workflow = ?, step = ?, kept = kept + 1, flags = flags | 8 | "
             "32 where "
             "id = ?",
@@ -70,7 +70,7 @@ std::expected<StartedWorkflow, TaskError> SqliteTransaction::start(const NewWork
 
 StartedWorkflow SqliteTransaction::started_already(std::int64_t seq, const WorkflowId& id) {
   StartedWorkflow started{.id = id, .tasks = {}, .is_duplicate = true};
-  Query steps(database_, "select step, id from handoff_task where workflow = ?", seq);
+  Query steps(database(), "select step, id from handoff_task where workflow = ?", seq);
   while (steps.next()) started.tasks.emplace(steps.text(0), steps.id(1));
   return started;
 }
@@ -80,7 +80,7 @@ StartedWorkflow SqliteTransaction::started_already(std::int64_t seq, const Workf
 // How a task is called by those that wait for it.
 std::string SqliteTransaction::name_in_workflow(const TaskRow& row) {
   if ((row.flags & in_workflow) != 0) {
-    Query step(database_, "select step from handoff_task where seq = ?", row.seq);
+    Query step(database(), "select step from handoff_task where seq = ?", row.seq);
     if (step.next()) return fmt::format("step \"{}\"", step.text(0));
   }
   return row.id.to_string();
@@ -90,7 +90,7 @@ std::string SqliteTransaction::name_in_workflow(const TaskRow& row) {
 void SqliteTransaction::count_in_workflow(const TaskRow& row, TaskState state, int ended) {
   const int dead = state == TaskState::dead ? ended : 0;
   const int cancelled = state == TaskState::cancelled ? ended : 0;
-  execute(database_,
+  execute(database(),
           "update handoff_workflow set unfinished = unfinished - ?, dead = dead + ?, cancelled = "
           "cancelled + ?, lost = lost + ? where seq = (select workflow from handoff_task where seq "
           "= ?)",
@@ -99,7 +99,7 @@ void SqliteTransaction::count_in_workflow(const TaskRow& row, TaskState state, i
   bool has_lost_some = false;
   {
     Query query(
-        database_,
+        database(),
         "select seq, id, unfinished, dead, cancelled, finished_at, lost from handoff_workflow "
         "where seq = (select workflow from handoff_task where seq = ?)",
         row.seq);
@@ -113,12 +113,12 @@ void SqliteTransaction::count_in_workflow(const TaskRow& row, TaskState state, i
                                       state_of(query.number(2), query.number(3), query.number(4)));
     }
   }
-  execute(database_, "update handoff_workflow set finished_at = ? where seq = ?",
+  execute(database(), "update handoff_workflow set finished_at = ? where seq = ?",
           ended > 0 ? std::optional(now_) : std::nullopt, seq);
   if (ended > 0) {
     let_go_of_steps(seq, !has_lost_some);
   } else {
-    execute(database_,
+    execute(database(),
             "update handoff_task set kept = kept + 1, flags = flags | 32 where workflow = ? and "
             "flags & 32 = 0",
             seq);
@@ -128,7 +128,7 @@ void SqliteTransaction::count_in_workflow(const TaskRow& row, TaskState state, i
 // Its steps are kept until it is over, however short their queues keep them. Those that are done even longer, as long as there are others that
 // are not: these may be retried, and want their inputs.
 void SqliteTransaction::let_go_of_steps(std::int64_t workflow, bool of_all) {
-  execute(database_,
+  execute(database(),
           "update handoff_task set kept = kept - 1, flags = flags & ~32 where workflow = ? and "
           "flags & 32 <> 0 and (? or state <> 4)",
           workflow, int{of_all});
@@ -137,20 +137,21 @@ void SqliteTransaction::let_go_of_steps(std::int64_t workflow, bool of_all) {
 void SqliteTransaction::leave_workflow(const TaskRow& row) {
   std::int64_t seq = 0;
   {
-    Query query(database_, "select workflow from handoff_task where seq = ?", row.seq);
+    Query query(database(), "select workflow from handoff_task where seq = ?", row.seq);
     if (query.next()) seq = query.number(0);
   }
   const bool was_lost = row.state == TaskState::dead || row.state == TaskState::cancelled;
-  execute(database_, "update handoff_workflow set tasks = tasks - 1, lost = lost - ? where seq = ?",
+  execute(database(),
+          "update handoff_workflow set tasks = tasks - 1, lost = lost - ? where seq = ?",
           int{was_lost}, seq);
   if (was_lost) {
-    Query left(database_,
+    Query left(database(),
                "select 1 from handoff_workflow where seq = ? and lost <= 0 and finished_at is not "
                "null",
                seq);
     if (left.next()) let_go_of_steps(seq, true);
   }
-  execute(database_, "delete from handoff_workflow where tasks <= 0 and seq = ?", seq);
+  execute(database(), "delete from handoff_workflow where tasks <= 0 and seq = ?", seq);
 }
 
 // -- Looking --------------------------------------------------------------------------------------
@@ -172,10 +173,10 @@ WorkflowLook SqliteTransaction::read_workflow(const Query& query) {
 }
 
 std::optional<WorkflowLook> SqliteTransaction::workflow(const WorkflowId& id) {
-  Query query(database_, WORKFLOW_COLUMNS "where id = ?", id);
+  Query query(database(), WORKFLOW_COLUMNS "where id = ?", id);
   if (!query.next()) return std::nullopt;
   WorkflowLook look = read_workflow(query);
-  Query steps(database_,
+  Query steps(database(),
               "select seq, step, id, queue, kind, state, progress, result, reason from "
               "handoff_task where workflow = ? order by seq",
               query.number(0));
@@ -189,7 +190,7 @@ std::optional<WorkflowLook> SqliteTransaction::workflow(const WorkflowId& id) {
     step.progress = steps.real(6);
     if (!steps.is_null(7)) step.result = steps.text(7);
     step.reason = steps.text(8);
-    Query before(database_,
+    Query before(database(),
                  "select b.step from handoff_dependency d join handoff_task b on b.seq = d.before "
                  "where d.after = ? and b.step is not null order by b.seq",
                  steps.number(0));
@@ -200,8 +201,9 @@ std::optional<WorkflowLook> SqliteTransaction::workflow(const WorkflowId& id) {
 
 WorkflowPage SqliteTransaction::workflows(int limit, std::optional<std::int64_t> before) {
   WorkflowPage page;
-  Query query(database_, WORKFLOW_COLUMNS "where ?1 is null or seq < ?1 order by seq desc limit ?2",
-              before, limit);
+  Query query(database(),
+              WORKFLOW_COLUMNS "where ?1 is null or seq < ?1 order by seq desc limit ?2", before,
+              limit);
   std::int64_t last = 0;
   while (query.next()) {
     page.workflows.push_back(read_workflow(query));
@@ -216,7 +218,7 @@ WorkflowPage SqliteTransaction::workflows(int limit, std::optional<std::int64_t>
 // In the order of the steps.
 std::vector<TaskId> SqliteTransaction::tasks_of_workflow(const WorkflowId& id, bool finished) {
   std::vector<TaskId> tasks;
-  Query query(database_,
+  Query query(database(),
               "select t.id from handoff_workflow w join handoff_task t on t.workflow = w.seq where "
               "w.id = ? and (t.state >= 4) = ? order by t.seq",
               id, int{finished});
