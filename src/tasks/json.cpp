@@ -4,12 +4,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <boost/json/basic_parser_impl.hpp>
+#include <boost/json/monotonic_resource.hpp>
 #include <boost/json/value.hpp>
 #include <boost/json/value_stack.hpp>
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
 
 #include "handoff/detail/core/assert.hpp"
 
@@ -70,40 +75,49 @@ struct Validator {
   }
 };
 
-// Makes values of it.
-struct Builder {
+// Makes values of it, in that memory.
+class Builder {
+ public:
+  explicit Builder(json::monotonic_resource& memory)
+      : memory_(&memory), stack_({}, first_.data(), first_.size()) {}
+  json::value release() { return stack_.release(); }
+
   static constexpr std::size_t max_object_size = json::object::max_size();
   static constexpr std::size_t max_array_size = json::array::max_size();
   static constexpr std::size_t max_key_size = json::string::max_size();
   static constexpr std::size_t max_string_size = json::string::max_size();
 
-  json::value_stack stack;
-
   bool on_document_begin(error_code&) {
-    stack.reset();
+    stack_.reset(memory_);
     return true;
   }
   bool on_document_end(error_code&) { return true; }
   bool on_object_begin(error_code&) { return true; }
-  bool on_object_end(std::size_t size, error_code&) { return stack.push_object(size), true; }
+  bool on_object_end(std::size_t size, error_code&) { return stack_.push_object(size), true; }
   bool on_array_begin(error_code&) { return true; }
-  bool on_array_end(std::size_t size, error_code&) { return stack.push_array(size), true; }
-  bool on_key_part(Text text, std::size_t, error_code&) { return stack.push_chars(text), true; }
-  bool on_key(Text text, std::size_t, error_code&) { return stack.push_key(text), true; }
-  bool on_string_part(Text text, std::size_t, error_code&) { return stack.push_chars(text), true; }
-  bool on_string(Text text, std::size_t, error_code&) { return stack.push_string(text), true; }
+  bool on_array_end(std::size_t size, error_code&) { return stack_.push_array(size), true; }
+  bool on_key_part(Text text, std::size_t, error_code&) { return stack_.push_chars(text), true; }
+  bool on_key(Text text, std::size_t, error_code&) { return stack_.push_key(text), true; }
+  bool on_string_part(Text text, std::size_t, error_code&) { return stack_.push_chars(text), true; }
+  bool on_string(Text text, std::size_t, error_code&) { return stack_.push_string(text), true; }
   bool on_number_part(Text, error_code&) { return true; }
-  bool on_int64(std::int64_t value, Text, error_code&) { return stack.push_int64(value), true; }
-  bool on_uint64(std::uint64_t value, Text, error_code&) { return stack.push_uint64(value), true; }
+  bool on_int64(std::int64_t value, Text, error_code&) { return stack_.push_int64(value), true; }
+  bool on_uint64(std::uint64_t value, Text, error_code&) { return stack_.push_uint64(value), true; }
   bool on_double(double rough, Text digits, error_code& error) {
     const auto value = Validator::exact(rough, digits, error);
-    if (value) stack.push_double(*value);
+    if (value) stack_.push_double(*value);
     return value.has_value();
   }
-  bool on_bool(bool value, error_code&) { return stack.push_bool(value), true; }
-  bool on_null(error_code&) { return stack.push_null(), true; }
+  bool on_bool(bool value, error_code&) { return stack_.push_bool(value), true; }
+  bool on_null(error_code&) { return stack_.push_null(), true; }
   bool on_comment_part(Text, error_code&) { return true; }
   bool on_comment(Text, error_code&) { return true; }
+
+ private:
+  const json::storage_ptr memory_;
+  // What a task as it usually is needs while it is read.
+  std::array<unsigned char, 1024> first_;
+  json::value_stack stack_;
 };
 
 std::string describe(const error_code& error, std::size_t at) {
@@ -184,8 +198,11 @@ std::expected<Json, JsonError> Json::parse(std::string text) {
   return Json(std::move(text), parser.handler().deepest);
 }
 
+// All of it in few pieces of memory, which are given back at once.
 struct JsonDocument::Data {
-  json::value root;
+  std::array<unsigned char, 1024> first;
+  json::monotonic_resource memory{first.data(), first.size()};
+  std::optional<json::value> root{};
 };
 
 JsonDocument::JsonDocument(std::unique_ptr<const Data> data) : data_(std::move(data)) {}
@@ -194,12 +211,14 @@ JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
 JsonDocument::~JsonDocument() = default;
 
 std::expected<JsonDocument, JsonError> JsonDocument::parse(std::string_view text) {
-  json::basic_parser<Builder> parser(options());
+  auto data = std::make_unique<Data>();
+  json::basic_parser<Builder> parser(options(), data->memory);
   if (auto parsed = parse_with(parser, text); !parsed) return std::unexpected(parsed.error());
-  return JsonDocument(std::unique_ptr<const Data>(new Data{parser.handler().stack.release()}));
+  data->root.emplace(parser.handler().release());
+  return JsonDocument(std::move(data));
 }
 
-JsonView JsonDocument::root() const { return JsonView(&data_->root); }
+JsonView JsonDocument::root() const { return JsonView(&*data_->root); }
 
 std::string_view to_string(JsonKind kind) {
   switch (kind) {

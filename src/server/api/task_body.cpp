@@ -45,8 +45,8 @@ std::expected<tasks::NewTask, ApiError> make_task(TaskBody body, const TaskOrigi
       return std::unexpected(*std::move(problem));
     }
   }
-  if (auto problem = depth_problem(body.payload, fmt::format("{}payload", prefix))) {
-    return std::unexpected(*std::move(problem));
+  if (body.payload.depth() > deepest) {
+    return std::unexpected(*depth_problem(body.payload, fmt::format("{}payload", prefix)));
   }
   tasks::NewTask task;
   task.queue = std::move(body.queue);
@@ -64,7 +64,7 @@ std::expected<tasks::NewTask, ApiError> make_task(TaskBody body, const TaskOrigi
   task.group = std::move(body.group).value_or("");
   task.after = std::move(body.after);
   // One in a header that is no traceparent is somebody else's affair, and ignored; one in the body is the client's.
-  const bool has_trace = tasks::check_trace(origin.trace).has_value();
+  const bool has_trace = !origin.trace.empty() && tasks::check_trace(origin.trace).has_value();
   task.trace = std::move(body.trace).value_or(has_trace ? std::string(origin.trace) : "");
   if (body.notify) task.notify_url = std::move(body.notify->url);
   return task;

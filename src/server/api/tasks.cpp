@@ -34,18 +34,18 @@ void note_refusal(ApiContext& api, const tasks::TaskError& error, std::string_vi
 }
 
 Response accepted(const Enqueued& task) {
-  Response response =
-      json_response(task.is_duplicate ? 200 : 202,
-                    fmt::format(R"({{"id":"{}","state":"{}","duplicate":{}}})", task.id.to_string(),
-                                to_string(task.state), task.is_duplicate));
-  response.headers.emplace_back("Location", "/v1/tasks/" + task.id.to_string());
+  const std::string id = task.id.to_string();
+  Response response = json_response(task.is_duplicate ? 200 : 202,
+                                    fmt::format(R"({{"id":"{}","state":"{}","duplicate":{}}})", id,
+                                                to_string(task.state), task.is_duplicate));
+  response.headers.emplace_back("Location", "/v1/tasks/" + id);
   return response;
 }
 
 Lazy<Response> enqueue(ApiContext& api, Call call) {
   must_be_json(call.request);
   NewTask task = must(read_task(call.request.body, origin_of(api, call.request)));
-  check_payload(api, task, "");
+  if (task.payload.size() > api.payload_limit) check_payload(api, task, "");
   const std::string queue = task.queue;
   const StorePlace place(api);
   auto lazy = api.tasks.async_enqueue(std::move(task));
