@@ -117,7 +117,7 @@ void Listeners::tell_hungry_locked(const Changes& changes) {
     auto& all = found->second;
     for (HungryOne* const each : all) {
       if (left == 0) break;
-      if (each->ring()) --left;
+      if (each->ring(queue)) --left;
     }
     if (all.size() > 1) std::ranges::rotate(all, all.begin() + 1);  // Others are next.
   }
@@ -189,7 +189,7 @@ void Listeners::ring(const std::vector<std::string>& queues) {
     const auto found = hungry_.find(queue);
     if (found == hungry_.end()) continue;
     for (HungryOne* const each : found->second) {
-      if (each->ring()) break;  // One was rung, and one it shall be.
+      if (each->ring(queue)) break;  // One was rung, and one it shall be.
     }
   }
 }
@@ -204,7 +204,7 @@ void Listeners::tell_all() {
   const auto turn = lock_.hold();
   for (auto& [queue, all] : hungry_) {
     for (HungryOne* const each : all) {
-      static_cast<void>(each->ring());
+      static_cast<void>(each->ring(queue));
     }
   }
   for (auto& [queue, each] : for_room_) each->told.set();

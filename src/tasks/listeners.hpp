@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -23,8 +24,9 @@ class WatchCore;
 // One that takes tasks of some queues.
 class HungryOne {
  public:
-  // There may be something for it. True if it was waiting for that, and now looks for sure; false if it has no room, or looks anyway. Must not call back.
-  virtual bool ring() = 0;
+  // There may be something for it in that queue. True if it was waiting for that, and now looks for sure; false if it has no room for it, or looks anyway. Must not call
+  // back.
+  virtual bool ring(std::string_view queue) = 0;
   // What it has in hand; nothing if that is too much to be looked at.
   virtual std::vector<TaskId> in_hand() = 0;
   // Somebody has cancelled that task, which may be one of its own. Must not call back either.
@@ -56,6 +58,7 @@ class Listeners {
   void remove_notice(const NoticeCore& notice);
   // Those whose tasks have finished: whoever gets them calls them.
   std::vector<std::shared_ptr<NoticeCore>> take_due();
+  bool has_due() const { return has_due_; }
 
   // Until it is gone.
   void add_watch(std::weak_ptr<WatchCore> watch);

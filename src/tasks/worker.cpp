@@ -98,6 +98,7 @@ WorkerCore::WorkerCore(Tasks tasks, WorkerOptions options)
   for (const WorkerQueue& each : options_.queues) {
     queues_.push_back({.name = each.name, .concurrency = each.concurrency});
   }
+  is_hungry_ = std::make_unique<handoff::detail::atomic<bool>[]>(queues_.size());
   if (options_.pool == nullptr && !options_.runs_inline) {
     const std::size_t threads =
         options_.threads > 0 ? options_.threads : std::min(all, most_threads);
@@ -125,10 +126,11 @@ void WorkerCore::handle_any(Handler handler) {
   any_handler_ = std::move(handler);
 }
 
-bool WorkerCore::ring() {
+bool WorkerCore::ring(std::string_view queue) {
   is_rung_ = true;
   bell_.set();
-  return is_hungry_.exchange(false);
+  const auto found = std::ranges::find(queues_, queue, &Queue::name);
+  return is_hungry_[static_cast<std::size_t>(found - queues_.begin())].exchange(false);
 }
 
 std::vector<TaskId> WorkerCore::in_hand() {
@@ -171,9 +173,11 @@ std::optional<Millis> WorkerCore::gives_up_late_at(const Context::Run& run) cons
   return run.is_late ? std::optional(*late_at(run) + run.task.lease_for / 3) : std::nullopt;
 }
 
-bool WorkerCore::has_room() const {
-  return std::ranges::any_of(queues_,
-                             [](const Queue& each) { return each.running < each.concurrency; });
+// Each queue for itself: a worker that is rung for one it has no room in would keep the ring from another that has.
+void WorkerCore::be_hungry(bool would_claim) {
+  for (std::size_t i = 0; i < queues_.size(); ++i) {
+    is_hungry_[i] = would_claim && queues_[i].running < queues_[i].concurrency;
+  }
 }
 
 void WorkerCore::interrupt_all() {
@@ -288,6 +292,8 @@ WorkerReport WorkerCore::run(const std::stop_token& stop, Millis grace, bool unt
       gives_up_at = within(grace).when();
       interrupt_all();
       end_claims();
+      // For what it was rung a moment ago: it looks no more.
+      core_.listeners().ring(listening.names);
     }
     const Millis at = clock();
     stop_late_and_cancelled(at);
@@ -326,9 +332,9 @@ WorkerReport WorkerCore::run(const std::stop_token& stop, Millis grace, bool unt
     // Their handlers still run, and are waited for by the destructor.
     const auto is_given_back = [](const Context::Run& run) { return run.is_given_back.load(); };
     if (is_over && std::ranges::all_of(runs_, is_given_back)) break;
-    is_hungry_ = !gives_up_at && !pool_is_full_until_ && has_room();
+    be_hungry(!gives_up_at && !pool_is_full_until_);
     static_cast<void>(bell_.wait({.deadline = sleeps_until(gives_up_at), .stop = {}}));
-    is_hungry_ = false;
+    be_hungry(false);
   }
   return report_;
 }

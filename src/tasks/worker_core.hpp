@@ -70,7 +70,7 @@ class WorkerCore final : public HungryOne {
     return {.id = run.task.id, .lease = run.task.lease, .kind = kind};
   }
 
-  bool ring() override;
+  bool ring(std::string_view queue) override;
   std::vector<TaskId> in_hand() override;
   void hear_of_cancelled(const TaskId& task) override;
 
@@ -117,7 +117,7 @@ class WorkerCore final : public HungryOne {
   std::optional<Millis> gives_up_late_at(const Context::Run& run) const;
   std::optional<Millis> next_event(bool claims);
   Deadline sleeps_until(std::optional<TimePoint> gives_up_at);
-  bool has_room() const;
+  void be_hungry(bool would_claim);
 
   // -- worker_round.cpp --------------------------------------------------------------------------
   void add_outcomes(Round& round);
@@ -164,7 +164,8 @@ class WorkerCore final : public HungryOne {
 
   Event bell_;
   handoff::detail::atomic<bool> is_rung_{true};
-  handoff::detail::atomic<bool> is_hungry_{false};   // Sleeps, has room, and would claim.
+  // For each of queues_: it sleeps, has room for it, and would claim.
+  std::unique_ptr<handoff::detail::atomic<bool>[]> is_hungry_;
   handoff::detail::atomic<bool> is_running_{false};  // In run().
   Event nobody_runs_{{.is_set = true}};
   Mutex lock_{{.name = "a worker's tasks"}};

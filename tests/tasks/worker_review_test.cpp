@@ -66,6 +66,29 @@ TEST_F(WorkersOnTheEdge, LeaveToOthersWhatTheyHaveNoRoomFor) {
   second.stop();
 }
 
+// It has room for another queue, and waits for that; but the ring was not for that.
+TEST_F(WorkersOnTheEdge, LeaveToOthersWhatTheyHaveNoRoomForInOneOfTheirQueues) {
+  Worker busy{tasks, {.queues = {{"q", 1}, {"other", 1}}, .name = "busy"}};
+  Worker idle{tasks, {.queues = {{"q", 1}}, .name = "idle"}};
+  std::atomic<int> done_by_idle = 0;
+  busy.handle("k", [&](const Json&, Context&) {
+    began.set();
+    EXPECT_TRUE(may_end.wait());
+  });
+  idle.handle("k", [&](const Json&, Context&) { ++done_by_idle; });
+  ASSERT_TRUE(tasks.enqueue(plain()));
+  Running first(busy);
+  ASSERT_TRUE(began.wait());
+  Running second(idle);
+  for (int i = 1; i <= 20; ++i) {
+    ASSERT_TRUE(tasks.enqueue(plain()));
+    eventually([&] { return done_by_idle == i; });
+  }
+  may_end.set();
+  first.stop();
+  second.stop();
+}
+
 TEST_F(WorkersOnTheEdge, HandOnWhatTheyGiveBack) {
   Worker leaving{tasks, {.queues = {{"q", 1}}, .name = "leaving"}};
   Worker staying{tasks, {.queues = {{"q", 1}}, .name = "staying"}};
@@ -103,6 +126,36 @@ TEST_F(WorkersOnTheEdge, HandOnWhatTheyWereRungFor) {
     both.arrive_and_wait();
     const auto id = tasks.enqueue(plain())->id;
     ASSERT_TRUE(tasks.wait(id, 60s)) << i;
+  }
+}
+
+// The same while a handler of its own does not end: others need not wait for that.
+TEST_F(WorkersOnTheEdge, HandOnWhatTheyWereRungForBeforeTheirHandlersEnd) {
+  for (int i = 0; i < 100; ++i) {
+    Event slow_began;
+    Event slow_may_end;
+    Worker leaving{tasks, {.queues = {{"q", 2}}, .name = "leaving"}};
+    Worker staying{tasks, {.queues = {{"q", 1}}, .name = "staying"}};
+    leaving.handle("slow", [&](const Json&, Context&) {
+      slow_began.set();
+      EXPECT_TRUE(slow_may_end.wait());
+    });
+    leaving.handle("k", [](const Json&, Context&) {});
+    staying.handle("k", [](const Json&, Context&) {});
+    ASSERT_TRUE(tasks.enqueue(plain("slow")));
+    Running second(leaving);  // Who came first is rung first.
+    ASSERT_TRUE(slow_began.wait());
+    Running first(staying);
+    eventually([&] { return tasks.workers().size() == 2; });
+    std::latch both(2);
+    std::jthread stops([&] {
+      both.arrive_and_wait();
+      second.stop();
+    });
+    both.arrive_and_wait();
+    const auto id = tasks.enqueue(plain())->id;
+    EXPECT_TRUE(tasks.wait(id, 20s)) << i;
+    slow_may_end.set();
   }
 }
 

@@ -304,7 +304,7 @@ class WaitingClaim final : public tasks::HungryOne {
   std::optional<Millis> again_in() const { return again_in_; }
   Event& told() { return told_; }
 
-  bool ring() override {
+  bool ring(std::string_view) override {
     if (!is_hungry_.exchange(false)) return false;
     told_.set();
     return true;
