@@ -39,14 +39,28 @@ class Batcher::Committer {
           while (bell_.wait({.deadline = {}, .stop = stop})) {
             bell_.reset();
             batcher.lead(nullptr);
-            batcher.hooks_.afterwards();
+            if (batcher.hooks_.is_wanted_afterwards()) wanted_.set();
+          }
+        }),
+        afterwards_([this, &batcher](const std::stop_token& stop) {
+          handoff::name_this_thread("after commits");
+          for (bool goes_on = true; goes_on;) {
+            goes_on = wanted_.wait({.deadline = {}, .stop = stop}).has_value();
+            wanted_.reset();
+            batcher.hooks_.afterwards();  // At the end, too: for what has come last.
           }
         }) {}
+  ~Committer() {
+    thread_.request_stop();
+    thread_.join();
+  }
   void ring() { bell_.set(); }
 
  private:
   Event bell_;
+  Event wanted_;
   Thread thread_;
+  Thread afterwards_;  // Ends after the other, which may want it.
 };
 
 // Wait for a store elsewhere, in the place of those who must not.
@@ -73,7 +87,10 @@ void Batcher::finish() {
     const auto turn = lock_.hold();
     return committer_ != nullptr;
   }();
-  if (has_later) static_cast<void>(idle_.wait());
+  if (has_later) {
+    static_cast<void>(idle_.wait());
+    committer_.reset();  // What it does afterwards, it does with what is there still.
+  }
   if (callers_) callers_->finish();
 }
 
@@ -120,7 +137,7 @@ void Batcher::run(Work work) {
   if (!is_first) static_cast<void>(call.told.wait());
   if (is_first || call.leads) {
     lead(&call);
-    hooks_.afterwards();
+    if (hooks_.is_wanted_afterwards()) hooks_.afterwards();
   }
   if (call.error) std::rethrow_exception(call.error);
 }

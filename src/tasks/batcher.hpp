@@ -5,7 +5,8 @@
 //
 // A store that is elsewhere gathers the calls itself: each goes there by its own connection.
 //
-// Those who must not wait here (coroutines, event loops) leave their call and are called back. If one of them would lead, a thread of ours does: it is started with the first such call.
+// Those who must not wait here (coroutines, event loops) leave their call and are called back. If one of them would lead, a thread of ours does: it is started with the first such call. What is to
+// be done afterwards it leaves to another one: that may call this and wait, for nobody but the first.
 #pragma once
 
 #include <array>
@@ -31,7 +32,8 @@ class Batcher {
   // Called by the thread that leads.
   struct Hooks {
     std::function<void(const Changes&)> committed;  // After each commit, while others wait for it.
-    std::function<void()> afterwards;               // When nobody does: it may call this.
+    std::function<bool()> is_wanted_afterwards;     // Whether there is something to be done then:
+    std::function<void()> afterwards;  // when nobody waits. It may call this, and wait.
   };
 
   Batcher(Store& store, Hooks hooks);

@@ -16,6 +16,7 @@ TasksCore::TasksCore(std::unique_ptr<Store> store, const std::string& file, cons
       encoding_(std::move(codec)),
       store_(std::move(store)),
       batcher_(*store_, {.committed = [this](const Changes& changes) { committed(changes); },
+                         .is_wanted_afterwards = [this] { return listeners_.has_due(); },
                          .afterwards = [this] { call_notices(); }}) {
   if (elsewhere() != nullptr) return;  // Time is kept there.
   keeper_ = std::make_unique<Keeper>(
@@ -102,9 +103,18 @@ void TasksCore::look_for_cancelled() {
 // Somebody waits: are those finished?
 void TasksCore::changed_by_others() {
   listeners_.tell_all();
-  look_for_cancelled();
+  tell_who_waits();
+  call_notices();
+  try {
+    look_for_cancelled();
+  } catch (const std::exception&) {
+    // Handlers hear of it with their next heartbeat.
+  }
+}
+
+void TasksCore::tell_who_waits() {
   std::vector<TaskId> tasks = listeners_.waited_for();
-  if (tasks.empty()) return call_notices();
+  if (tasks.empty()) return;
   try {
     std::vector<std::optional<TaskState>> states;
     store_->read([&](Transaction& transaction) { states = transaction.states_of(tasks); });
@@ -117,7 +127,6 @@ void TasksCore::changed_by_others() {
     // They look for themselves, and see what is wrong.
   }
   listeners_.tell_finished(tasks);
-  call_notices();
 }
 
 std::optional<std::expected<Task, TaskError>> TasksCore::look_at_end(const TaskId& id) {

@@ -55,6 +55,7 @@ class TasksCore {
 
  private:
   void committed(const Changes& changes);
+  void tell_who_waits();
   void look_for_cancelled();
 
   const TaskClock& clock_;

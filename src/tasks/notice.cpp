@@ -12,7 +12,7 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 void NoticeCore::call(std::expected<Task, TaskError> task) {
   if (caller_ == handoff::detail::this_thread_id()) return;  // By itself: it is called already.
   const auto turn = lock_.hold();
-  const Tasks::OnFinished callback = std::exchange(callback_, nullptr);
+  Tasks::OnFinished callback = std::exchange(callback_, nullptr);
   if (!callback) return;
   caller_ = handoff::detail::this_thread_id();
   try {
@@ -23,6 +23,8 @@ void NoticeCore::call(std::expected<Task, TaskError> task) {
   } catch (...) {
     handoff::detail::log_line("tasks: a callback of on_finished() threw");
   }
+  // What it holds may withdraw this very notice: while it is known that we call it.
+  callback = nullptr;
   caller_ = handoff::detail::no_thread;
 }
 

@@ -3,7 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "handoff/event.hpp"
 #include "handoff/scope.hpp"
@@ -47,6 +52,69 @@ class Waiting : public ::testing::Test {
   // As another process would have it: neither knows of the other.
   const Tasks other = tasks::open(where, {.fast = true}).value();
 };
+
+// A session that lives as long as its callback, and has the notice: it goes with the callback, while that is being called.
+TEST_F(WaitingInMemory, ANoticeMayGoWithItsOwnCallback) {
+  struct Session {
+    explicit Session(std::atomic<int>& count) : ended(count) {}
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+    ~Session() { ++ended; }
+    std::atomic<int>& ended;
+    std::optional<Notice> notice{};
+  };
+  std::atomic<int> calls = 0;
+  std::atomic<int> ended = 0;
+  const auto id = add();
+  auto session = std::make_shared<Session>(ended);
+  session->notice.emplace(
+      tasks.on_finished(id, [session, &calls](const Result&) { ++calls; }).value());
+  session.reset();
+  ASSERT_TRUE(tasks.cancel(id));
+  eventually([&] { return ended == 1; });
+  EXPECT_EQ(calls, 1);
+}
+
+// What others have done is told to those who wait for it, though the store fails at that moment: they look for themselves.
+TEST(WaitingForOthers, HearsOfItThoughTheStoreFailsMeanwhile) {
+  class FailingStore final : public Store {
+   public:
+    Changes transact(const std::function<void(Transaction&)>& work) override {
+      return store.transact(work);
+    }
+    void read(const std::function<void(Transaction&)>& work) override {
+      if (fails)
+        throw StoreFailure({.code = TaskError::Code::unavailable, .message = "no", .field = {}});
+      store.read(work);
+    }
+    Changes reclaim_from_the_dead() override { return {}; }
+    bool is_changed_by_others() override { return false; }
+    std::atomic<bool> fails = false;
+
+   private:
+    sqlite::SqliteStore store{{}};
+  };
+  class AtWork final : public HungryOne {
+   public:
+    bool ring(std::string_view) override { return false; }
+    std::vector<TaskId> in_hand() override { return {TaskId::make({})}; }
+    void hear_of_cancelled(const TaskId&) override {}
+  };
+  auto made = std::make_unique<FailingStore>();
+  FailingStore& store = *made;
+  TasksCore core(std::move(made), "", TaskClock::real(), nullptr);
+  AtWork worker;
+  core.listeners().add(worker, {"q"});
+  const auto id = TaskId::make({});
+  Listeners::Waiting waiting;
+  core.listeners().add_wait(id, waiting);
+  store.fails = true;
+  EXPECT_NO_THROW(core.changed_by_others());
+  EXPECT_TRUE(waiting.told.is_set());
+  store.fails = false;
+  core.listeners().remove_wait(id, waiting);
+  core.listeners().remove(worker);
+}
 
 // -- Coroutines -----------------------------------------------------------------------------------
 
