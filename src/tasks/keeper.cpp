@@ -45,11 +45,11 @@ class Descriptor {
   const int number_;
 };
 
-// Whatever there is to be read, is gone. True if there was something.
+// Whatever there is to be read, is gone. True if there was something. Of a timer that somebody has set the clock is something, too.
 bool empty(int descriptor) {
   std::array<char, 4096> bytes;
   bool had_some = false;
-  while (::read(descriptor, bytes.data(), bytes.size()) > 0) had_some = true;
+  while (::read(descriptor, bytes.data(), bytes.size()) > 0 || errno == ECANCELED) had_some = true;
   return had_some;
 }
 
@@ -82,7 +82,7 @@ class Keeper::Alarm {
 
   Reason wait(std::optional<Millis> time) {
     if (std::exchange(is_told_too_, false)) return Reason::told;
-    set_timer(time);
+    if (!set_timer(time)) return Reason::time;
     std::array<pollfd, 3> all{pollfd{.fd = told_.get(), .events = POLLIN, .revents = 0},
                               pollfd{.fd = timer_.get(), .events = POLLIN, .revents = 0},
                               pollfd{.fd = files_.get(), .events = POLLIN, .revents = 0}};
@@ -106,7 +106,8 @@ class Keeper::Alarm {
  private:
   static constexpr std::array<int, 4> again_ms{5, 20, 100, 500};
 
-  void set_timer(std::optional<Millis> time) {
+  // False if the clock was set since the last time: the timer has forgotten that, and its time may be past.
+  bool set_timer(std::optional<Millis> time) {
     itimerspec due{};
     if (time) {
       timespec now{};
@@ -117,7 +118,9 @@ class Keeper::Alarm {
       due.it_value.tv_nsec = (at % std::chrono::seconds(1)).count();
     }
     // If the clock is set meanwhile it wakes as well, and all is looked at once more.
-    ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &due, nullptr);
+    return ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &due,
+                             nullptr) == 0 ||
+           errno != ECANCELED;
   }
 
   // Reads all that has happened to the files.
@@ -142,7 +145,7 @@ class Keeper::Alarm {
     if (is_somebody_gone || !has_rung_last) {
       looks_ = 0;
     } else if (looks_for_dead_until_.has_passed()) {
-      looks_ = again_ms.size();
+      looks_ = again_ms.size() - 1;  // Somebody else may have been in the middle of a commit.
     }
   }
 
@@ -184,6 +187,7 @@ void Keeper::due_in(Millis time) {
 
 void Keeper::run(const std::stop_token& stop) {
   auto reason = Reason::time;
+  auto failed = Reason::time;  // What it could not do, it does with the next.
   while (!stop.stop_requested()) {
     {
       const auto turn = lock_.hold();
@@ -197,10 +201,11 @@ void Keeper::run(const std::stop_token& stop) {
       if (is_somebody_gone || reason == Reason::changed) {
         if (options_.changed_by_others) options_.changed_by_others();
       }
-      next = work();
+      next = work(stop);
     } catch (const std::exception& error) {
       handoff::detail::log_line(std::string("tasks: what is due is late: ") + error.what());
       next = after_failure;
+      failed = reason;
     }
     {
       const auto turn = lock_.hold();
@@ -209,7 +214,7 @@ void Keeper::run(const std::stop_token& stop) {
       sleeps_until_.reset();
       if (next) sleeps_until_ = options_.clock->since_boot() + *next;
     }
-    reason = sleep(next);
+    reason = std::max(sleep(next), std::exchange(failed, Reason::time));
   }
 }
 
@@ -246,13 +251,15 @@ std::optional<Millis> Keeper::look() {
   return next;
 }
 
-std::optional<Millis> Keeper::work() {
+// Much may have piled up: who closes the store does not wait for all of it.
+std::optional<Millis> Keeper::work(const std::stop_token& stop) {
   const auto turn = working_.hold();
   for (;;) {
     const auto next = look();
     if (!next || *next > Millis(0)) return next;
     bool has_more = true;
     while (has_more) {
+      if (stop.stop_requested()) return std::nullopt;
       batcher_.run([&](Transaction& transaction) {
         has_more = transaction.fire(chores_at_once).has_more;
         has_more |= transaction.promote(chores_at_once).has_more;

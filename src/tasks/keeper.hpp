@@ -44,7 +44,7 @@ class Keeper {
   void run(const std::stop_token& stop);
   Reason sleep(std::optional<Millis> time);
   bool has_others_changed();
-  std::optional<Millis> work();
+  std::optional<Millis> work(const std::stop_token& stop = {});
   std::optional<Millis> look();
 
   Batcher& batcher_;

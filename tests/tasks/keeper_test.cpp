@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "handoff/clock.hpp"
+#include "handoff/event.hpp"
 #include "support/sanitized.hpp"
 #include "tasks/batcher.hpp"
 #include "tasks/stores.hpp"
@@ -54,7 +55,9 @@ TEST(Keeper, HearsWhatItIsToldWhileABellRings) {
   const Bell bell(file);
   const std::ofstream wal(file + "-wal");
   sqlite::SqliteStore store({});
-  Batcher batcher(store, {.committed = [](const Changes&) {}, .afterwards = [] {}});
+  Batcher batcher(store, {.committed = [](const Changes&) {},
+                          .is_wanted_afterwards = [] { return false; },
+                          .afterwards = [] {}});
   const LookedAtClock clock;
   Keeper keeper(batcher, {.store = file,
                           .clock = &clock,
@@ -72,6 +75,35 @@ TEST(Keeper, HearsWhatItIsToldWhileABellRings) {
     while (clock.looks == before && !end.has_passed()) std::this_thread::yield();
     ASSERT_NE(clock.looks, before) << "it sleeps on, after " << i << " times";
   }
+}
+
+// Hours of it may have piled up while nobody had the store open.
+TEST(Keeper, LeavesWhatIsDueIfItIsToEnd) {
+  constexpr int count = 50'000;
+  ManualTaskClock clock;
+  sqlite::SqliteStore store({.path = "", .clock = &clock});
+  store.transact([&](Transaction& each) {
+    const std::vector<NewTask> due(count, {.queue = "q", .kind = "k", .delay = 1min});
+    ASSERT_TRUE(each.insert(due));
+  });
+  clock.advance(1h);
+  Event began;
+  Batcher batcher(store, {.committed = [&](const Changes&) { began.set(); },
+                          .is_wanted_afterwards = [] { return false; },
+                          .afterwards = [] {}});
+  {
+    Keeper keeper(batcher, {.store = "",
+                            .clock = &clock,
+                            .is_changed_by_others = {},
+                            .changed_by_others = {},
+                            .somebody_is_gone = {}});
+    keeper.start();
+    ASSERT_TRUE(began.wait());
+  }
+  std::int64_t left = 0;
+  store.read([&](Transaction& each) { left = each.look("q").count(TaskState::scheduled); });
+  EXPECT_GT(left, 0);
+  EXPECT_LT(left, count);
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
       }
       if (!text.empty()) break;
       const auto told = co_await reader_.told().async_wait(Deadline(*stats_at_));
-      static_cast<void>(told);
+      if (!told && told.error() == Refusal::stopped) co_return std::nullopt;
     }
     co_return text;
   }

@@ -53,7 +53,7 @@ class HttpServer::Impl {
 
   void start() {
     const auto held = mutex_.hold();
-    if (std::exchange(is_started_, true) || is_stopped_) return;
+    if (is_stopped_ || std::exchange(is_started_, true)) return;
     listener_.start();
     for (auto& thread : threads_) thread->start();
   }
