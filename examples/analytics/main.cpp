@@ -191,7 +191,7 @@ int self_test() {
                outcome.dropped > 0 && outcome.stored >= options.capacity;
   }
   std::stop_source source;
-  const std::jthread stopper([&] { example::stop_when_busy(source, 20); });
+  const std::jthread stopper([&] { example::stop_when_busy(source, 1'000); });
   const Options options{.seconds = 10, .store = 100};
   const auto outcome = run(options, source.get_token());
   tell(options, outcome);

@@ -16,6 +16,7 @@
 #include "run.hpp"
 #include "screen.hpp"
 #include "support/command_line.hpp"
+#include "support/slow_service.hpp"
 #include "support/stop_when_busy.hpp"
 #include "support/terminal.hpp"
 #include "unbounded.hpp"
@@ -68,13 +69,26 @@ void tell(const Options& options, const Outcome& outcome, const Terminal& termin
                          : terminal.red("THE COUNTS DO NOT AGREE: " + sum + "?"));
 }
 
+// The clicks come to the other process in its own time.
+Unbounded::Look look_once_all_came(const Unbounded& unbounded, const Options& options) {
+  example::SlowService pause;
+  const auto end = handoff::within(1min);
+  auto look = unbounded.look();
+  while (look.accepted + look.capped < options.clicks && !end.has_passed()) {
+    pause.answers_after(1ms);
+    look = unbounded.look();
+  }
+  return look;
+}
+
 // A run to the end beside a queue without a limit, and one that is stopped in the middle.
 int self_test() {
   const Options options{
       .clicks = 5'000, .seconds = 0.1, .capacity = 200, .rate = 1'000, .patience = 30};
   Unbounded unbounded(options);
   Terminal silent(Terminal::Mode::silent);
-  const auto whole = Run(options, silent, {}, &unbounded)();
+  auto whole = Run(options, silent, {}, &unbounded)();
+  whole.unbounded = look_once_all_came(unbounded, options);
   tell(options, whole, silent);
   unbounded.end();
   const bool all_done = whole.handed_back == 0 &&

@@ -32,6 +32,7 @@ struct Options {
   std::uint64_t port = 8080;
   std::uint64_t clients = 20'000;
   std::uint64_t backlog = 128;
+  std::uint64_t patience = 5;
   std::uint64_t sessions = chat::sessions_in_test();
 };
 
@@ -61,7 +62,7 @@ bool serve(const Options& options, const std::stop_token& stop) {
   // Nobody comes any more; every session says goodbye; the loop ends when the last client has answered.
   server.stop_listening();
   const auto report = system.shutdown(handoff::finish_within(10s).then_interrupt());
-  server.end(5s);  // Who does not answer by then is cut off.
+  server.end(std::chrono::seconds(options.patience));  // Who does not answer by then is cut off.
   fmt::print("{} sessions, of which {} were too slow; {} lines were said, {} messages written\n",
              for_people(counts->sessions), for_people(counts->cut_off), for_people(counts->said),
              for_people(counts->delivered));
@@ -91,6 +92,7 @@ example::CommandLine command_line(Options& options) {
   line.add("--port", "the port; 0 is any that is free", options.port, 0, 65'535);
   line.add("--clients", "clients at a time", options.clients, 1, 1'000'000);
   line.add("--backlog", "messages that may wait for one client", options.backlog, 1, 100'000);
+  line.add("--patience", "seconds for clients to answer our goodbye", options.patience, 0, 3'600);
   line.add("--sessions", "sessions of --test", options.sessions, 100, 100'000);
   line.add_note("Ctrl-C ends it: every client is told, and every session is accounted for.");
   line.add_example("chat", "for browsers on this machine");

@@ -53,6 +53,7 @@ class Campaign {
       : options_(options), terminal_(terminal), stop_(std::move(stop)) {}
 
   Outcome operator()();
+  std::uint64_t sent() const { return sent_; }  // So far; by any thread.
 
  private:
   void hand_in_all();

@@ -64,9 +64,13 @@ int self_test() {
       whole.is_exact() && whole.sent == options.count && kept_the_rate(options, whole);
 
   std::stop_source source;
-  const std::jthread stopper([&] { example::stop_when_busy(source, 5); });
-  const Options slow{.count = 1'000'000, .rate = 1'000};
-  const auto stopped = Campaign(slow, silent, source.get_token())();
+  const Options slow{.count = 1'000'000, .rate = 20};
+  Campaign campaign(slow, silent, source.get_token());
+  const std::jthread stopper([&] {
+    const auto has_sent_some = [&] { return campaign.sent() > 0; };
+    example::stop_when_busy(source, notifications::packets_waiting - 4, has_sent_some);
+  });
+  const auto stopped = campaign();
   tell(slow, stopped, silent);
   const bool stopped_is_right = stopped.is_exact() && stopped.sent > 0 && stopped.handed_back > 0 &&
                                 kept_the_rate(slow, stopped);

@@ -158,7 +158,7 @@ int main(int count, char** values) {
   line.add_example("survive-a-crash --kills 50 --mails 2000", "for longer");
   if (const auto status = line.read(count, values)) return *status;
   if (!options.work_on.empty()) return work(options.work_on);
-  if (line.is_test()) options.kills = 3;
+  if (line.is_test()) options.kills = 2;  // In hand at all of them, a task is still done.
 
   std::string folder = (std::filesystem::temp_directory_path() / "survive-a-crash-XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr) {

@@ -14,7 +14,10 @@ class HttpClient::Impl {
  public:
   explicit Impl(HttpClientOptions options)
       : options_(std::move(options)),
-        turns_({.permits = options_.most_connections, .name = "HTTP connections"}) {}
+        turns_({.permits = options_.most_connections, .name = "HTTP connections"}) {
+    // What libcurl has to do first, once in a process, does not count against the timeout of a request.
+    put_back(std::make_unique<CurlLine>(options_));
+  }
 
   std::expected<HttpReply, HttpFailure> send(const HttpRequest& request) {
     const auto timeout = request.timeout.value_or(options_.timeout);

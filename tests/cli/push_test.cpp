@@ -5,6 +5,7 @@
 #include "cli/server_process.hpp"
 #include "server/raw_client.hpp"
 #include "server/receiver.hpp"
+#include "support/port.hpp"
 
 namespace handoff::tests {
 namespace {
@@ -48,11 +49,10 @@ class Pushing : public CliTest {
 };
 
 TEST_F(Pushing, TellsAfterAKillBetweenTheEndAndTheNews) {
-  std::uint16_t port = 0;
+  const Port port;
   std::string id;
   {
-    Receiver hangs([](const Received&) { return ""; });
-    port = hangs.port();
+    Receiver hangs([](const Received&) { return ""; }, port.number());
     Server server = serve();
     id = add(server, "q", asking(hangs.url()));
     const auto cancelled = raw::post(server.port(), "/v1/tasks/" + id + "/cancel", "");
@@ -60,7 +60,7 @@ TEST_F(Pushing, TellsAfterAKillBetweenTheEndAndTheNews) {
     eventually([&] { return hangs.count() == 1; });  // The news is on its way, and not there.
     server.kill();
   }
-  Receiver back([](const Received&) { return answer(200); }, port);
+  Receiver back([](const Received&) { return answer(200); }, port.number());
   Server server = serve();
   eventually([&] { return back.count() == 1; });
   EXPECT_THAT(back.all()[0].body, HasSubstr(id));

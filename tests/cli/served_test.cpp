@@ -9,6 +9,7 @@
 
 #include "cli/server_process.hpp"
 #include "handoff/tasks/worker.hpp"
+#include "support/port.hpp"
 #include "tasks/running_worker.hpp"
 
 namespace handoff::tests {
@@ -16,8 +17,8 @@ namespace handoff::tests {
 // `store` is the URL of a server that has the file.
 class ServedCliTest : public CliTest {
  protected:
-  ServedCliTest() : file(store), server(file, folder) {
-    store = "http://127.0.0.1:" + std::to_string(server.port());
+  ServedCliTest() : file(store), server(file, folder, {"--listen", address}) {
+    store = "http://" + address;
   }
   void SetUp() override {
     static const std::map<std::string, std::string> not_for_servers{
@@ -35,6 +36,8 @@ class ServedCliTest : public CliTest {
     if (why != not_for_servers.end()) GTEST_SKIP() << why->second;
   }
   const std::string file;
+  const Port port;  // Nobody else listens there while the server does not.
+  const std::string address = "127.0.0.1:" + std::to_string(port.number());
   Server server;
 };
 
@@ -117,7 +120,6 @@ TEST_F(Served, ProgramsDieWithAWorkerThatIsKilled) {
 // Producers, a worker, and a server that is killed again and again: all that was accepted is done, once, and there is nothing else.
 TEST_F(Served, LosesNothingAndDoublesNothingWhenItIsKilled) {
   constexpr int kills = 4;
-  const std::string listen = "127.0.0.1:" + std::to_string(server.port());
   const Tasks client = tasks::open(store, {.patience = 100s}).value();
   std::mutex lock;
   std::vector<TaskId> accepted;
@@ -149,7 +151,7 @@ TEST_F(Served, LosesNothingAndDoublesNothingWhenItIsKilled) {
         } else {
           server.kill();
         }
-        again.emplace(file, folder, std::vector<std::string>{"--listen", listen});
+        again.emplace(file, folder, std::vector<std::string>{"--listen", address});
       }
       const int before = runs;
       eventually([&] { return runs > before + 20; }, 60s);

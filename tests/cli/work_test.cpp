@@ -108,7 +108,8 @@ TEST_F(Working, ATaskThatTakesTooLongIsKilled) {
   const Task late = task(id);
   EXPECT_EQ(late.state, TaskState::scheduled);
   EXPECT_THAT(late.errors.at(0).message, HasSubstr("took longer than 2s"));
-  EXPECT_FALSE(is_alive(number_in("pid")));
+  const bool has_begun = read("pid").ends_with('\n');  // On a very busy machine it may not have.
+  EXPECT_FALSE(has_begun && is_alive(number_in("pid")));
 }
 
 TEST_F(Working, ARetriedTaskRunsAgain) {

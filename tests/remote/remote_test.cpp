@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 #include <thread>
@@ -186,17 +187,22 @@ TEST_F(Remote, AStoreIsUsedAsOneInAFile) {
 TEST_F(Remote, WaitsEndWithTheTaskTheTimeOrAStop) {
   const auto id = tasks.enqueue(plain()).value().id;
   EXPECT_EQ(tasks.wait(id, 1ms).error().code, TaskError::Code::timed_out);
+  const auto other = tasks.enqueue(plain()).value().id;  // Nobody ends it.
   std::stop_source stop;
   std::expected<Task, TaskError> stopped;
   std::expected<Task, TaskError> ended;
   {
     const std::jthread first(
-        [&] { stopped = tasks.wait(id, {.deadline = {}, .stop = stop.get_token()}); });
+        [&] { stopped = tasks.wait(other, {.deadline = {}, .stop = stop.get_token()}); });
     const std::jthread second([&] { ended = tasks.wait(id); });
-    eventually([&] { return TasksAccess::core(store).listeners().waited_for().size() == 1; });
+    eventually([&] {
+      const auto waited_for = TasksAccess::core(store).listeners().waited_for();
+      return std::ranges::count(waited_for, id) > 0 && std::ranges::count(waited_for, other) > 0;
+    });
     stop.request_stop();
     ASSERT_TRUE(store.cancel(id));
   }
+  ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().code, TaskError::Code::stopped);
   EXPECT_EQ(ended.value().state, TaskState::cancelled);
 }
@@ -393,7 +399,7 @@ TEST_F(Remote, AnOutcomeWaitsForTheServer) {
 
 TEST_F(Remote, WhoCannotBeReachedIsNamedInTime) {
   const std::string url = server.url();
-  const Tasks hasty = server.open({.patience = 100ms});
+  const Tasks hasty = server.open({.patience = 2s});
   const auto id = hasty.enqueue(plain()).value().id;
   server.stop();
   const auto refused = hasty.enqueue(plain());
@@ -410,7 +416,7 @@ TEST_F(Remote, WhoCannotBeReachedIsNamedInTime) {
 }
 
 TEST_F(Remote, AWorkerThatStopsWithoutItsServerEnds) {
-  Worker worker{server.open({.patience = 100ms}), {.queues = {{"q", 1}}}};
+  Worker worker{server.open({.patience = 2s}), {.queues = {{"q", 1}}}};
   worker.handle_any([](const Json&, Context&) {});
   Running running(worker);
   eventually([&] { return !store.workers().empty(); });

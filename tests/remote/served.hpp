@@ -9,6 +9,7 @@
 #include "handoff/tasks/tasks.hpp"
 #include "server/api/api.hpp"
 #include "server/http/http_server.hpp"
+#include "support/port.hpp"
 
 namespace handoff::tests {
 
@@ -23,8 +24,8 @@ class Served {
 
   // The store itself, without the server.
   const tasks::Tasks& store() const { return store_; }
-  std::uint16_t port() const { return port_; }
-  std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+  std::uint16_t port() const { return port_.number(); }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(port()); }
   tasks::Tasks open(tasks::OpenOptions options = {}) const {
     return tasks::open(url(), options).value();
   }
@@ -39,16 +40,15 @@ class Served {
   void start() {
     api_ = std::make_unique<server::Api>(store_, server::ApiOptions{}, log_);
     server::HttpOptions options;
-    options.port = port_;
+    options.port = port();
     http_ = std::make_unique<server::HttpServer>(options, *api_);
     http_->start();
-    port_ = http_->port();
   }
 
  private:
   const tasks::Tasks store_;
   server::Log log_{{.format = server::LogFormat::text, .least = server::LogSeverity::off}};
-  std::uint16_t port_ = 0;
+  const Port port_;
   std::unique_ptr<server::Api> api_;
   std::unique_ptr<server::HttpServer> http_;
 };

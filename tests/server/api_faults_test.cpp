@@ -108,7 +108,8 @@ TEST_F(ApiFaults, APermitIsSeenAlsoIfWhoeverWatchedIsGone) {
     const auto before = calls();
     client.send(
         raw::request("POST", "/v1/claim", fmt::format(R"({{"queues":["q"],"wait":"{}"}})", time)));
-    eventually([&] { return calls() >= before + 2; });
+    // Or it has got an answer already: a slow machine, again.
+    eventually([&] { return calls() >= before + 2 || client.has_input(); });
   };
   raw::Client first(port());
   raw::Client second(port());

@@ -17,11 +17,11 @@ using namespace http_test;
 using HttpLimits = HttpTest;
 
 TEST_F(HttpLimits, AnIdleConnectionIsClosedWithoutAWord) {
-  options.limits.idle = 1s;  // More than a busy machine takes to send.
+  options.limits.idle = 3s;  // More than a busy machine takes to send.
   start();
-  raw::Client fresh(port());
   raw::Client used(port());
   used.send(raw::request("GET", "/"));
+  raw::Client fresh(port());
   EXPECT_EQ(used.read_answer().status, 200);
   EXPECT_EQ(fresh.read_to_end(), "");
   EXPECT_EQ(used.read_to_end(), "");
@@ -102,7 +102,7 @@ TEST_F(HttpLimits, ABodyThatDoesNotComeIsRefused) {
 }
 
 TEST_F(HttpLimits, AnAnswerMayTakeLongerThanAllLimits) {
-  options.limits.idle = options.limits.header_read = options.limits.progress = 1s;
+  options.limits.idle = options.limits.header_read = options.limits.progress = 3s;
   handoff::Event go;
   service.on("/slow", [&](Request) -> Lazy<Response> {
     const auto was_set = co_await go.async_wait();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "server/http_fixture.hpp"
+#include "support/port.hpp"
 
 namespace {
 
@@ -17,6 +18,7 @@ using handoff::within;
 class HttpStop : public HttpTest {
  protected:
   HttpStop() {
+    options.port = kept.number();
     service.on("/slow", [this](Request) -> Lazy<Response> {
       ++asked;
       const auto was_set = co_await go.async_wait();
@@ -40,6 +42,7 @@ class HttpStop : public HttpTest {
     }));
   }
 
+  const handoff::tests::Port kept;  // Nobody else listens there once the server does not.
   Event go;
   std::atomic<int> asked = 0;
   std::atomic<int> abandoned = 0;
@@ -154,11 +157,10 @@ TEST_F(HttpStop, AServerThatWasNeverStartedStops) {
 TEST_F(HttpStop, ThePortIsFreeAgain) {
   start();
   raw::get(port(), "/");
-  options.port = port();
   http->stop(within(10s));
   http.reset();
   start();
-  EXPECT_EQ(raw::get(options.port, "/").status, 200);
+  EXPECT_EQ(raw::get(port(), "/").status, 200);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "handoff/tasks/time.hpp"
 #include "server/push/signature.hpp"
 #include "server/push_fixture.hpp"
+#include "support/port.hpp"
 
 namespace handoff::tests {
 namespace {
@@ -210,16 +211,12 @@ TEST_F(Deliveries, EndWhenTheTaskIsCancelled) {
 }
 
 TEST_F(Deliveries, WaitForAReceiverThatIsAway) {
-  std::uint16_t port = 0;
-  {
-    const Receiver gone;
-    port = gone.port();
-  }
-  const std::string url = fmt::format("http://127.0.0.1:{}/hook", port);
+  const Port port;
+  const std::string url = fmt::format("http://127.0.0.1:{}/hook", port.number());
   deliver("q", url);
   const std::string id = add("q", R"(,"max_attempts":1000)");
   EXPECT_THAT(failed(id).at("errors.0.message"), AllOf(HasSubstr(url), Not(HasSubstr("answered"))));
-  Receiver back([](const Received&) { return answer(200, "\"back\""); }, port);
+  Receiver back([](const Received&) { return answer(200, "\"back\""); }, port.number());
   EXPECT_EQ(ended(id).at("result"), "back");
   EXPECT_EQ(back.count(), 1);
 }
