@@ -228,6 +228,7 @@ TEST_F(Remote, AWatchSeesWhatOthersDo) {
   EXPECT_EQ(first->state, TaskState::ready);
   EXPECT_EQ(second.value().state, TaskState::cancelled);
   EXPECT_EQ(watch.poll().error(), Refusal::empty);
+  EXPECT_EQ(watch.missed(), 0u);
 }
 
 TEST_F(Remote, AWatchGoesOnAfterARestartAndSaysThatItMissedSomething) {
@@ -242,6 +243,49 @@ TEST_F(Remote, AWatchGoesOnAfterARestartAndSaysThatItMissedSomething) {
     return watch.poll(10ms).has_value();
   });
   EXPECT_GE(watch.missed(), 1u);
+}
+
+// The server answers, but cannot be listened to yet: as when it comes back between two calls.
+class NotHeardYet : public Remote {
+ protected:
+  NotHeardYet() {
+    server.meddler().answer_with([this](const server::Request& request) {
+      return Meddler::away_if(!is_heard && request.path == "/v1/events");
+    });
+  }
+  ~NotHeardYet() override { server.meddler().answer_with({}); }
+
+  std::atomic<bool> is_heard = false;
+  const TaskId id = store.enqueue(plain()).value().id;
+};
+
+TEST_F(NotHeardYet, WhoWaitsHearsOfAnEndBeforeTheFirstEvent) {
+  std::expected<Task, TaskError> end;
+  {
+    const std::jthread waits([&] { end = sync_wait(tasks.async_wait(id, within(60s))); });
+    eventually([&] { return server.meddler().answered("GET /v1/tasks/") > 0; }, 60s);
+    ASSERT_TRUE(store.cancel(id));
+    is_heard = true;
+  }
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(end->state, TaskState::cancelled);
+}
+
+TEST_F(NotHeardYet, WhoIsToBeCalledHearsOfAnEndBeforeTheFirstEvent) {
+  Event called;
+  const auto notice =
+      tasks.on_finished(id, [&](const std::expected<Task, TaskError>&) { called.set(); });
+  ASSERT_TRUE(notice);
+  ASSERT_TRUE(store.cancel(id));
+  is_heard = true;
+  EXPECT_TRUE(called.wait({.deadline = within(60s), .stop = {}}));
+}
+
+TEST_F(NotHeardYet, AWatchSaysThatItMissedSomething) {
+  const auto watch = tasks.watch();
+  ASSERT_TRUE(store.cancel(id));
+  is_heard = true;
+  EXPECT_TRUE(eventually([&] { return watch.missed() > 0; }, 60s));
 }
 
 TEST_F(Remote, WorkflowsRunAndAreWaitedFor) {

@@ -74,8 +74,8 @@ void EventStream::run(const std::stop_token& stop) {
 
 bool EventStream::read(std::string_view part) {
   if (!std::exchange(is_open_, true)) {
-    // From where it was it goes on by itself; without a place, what came meanwhile is unknown.
-    if (std::exchange(was_open_, true) && last_id_.empty()) hooks_.missed(std::nullopt);
+    // From where it was it goes on by itself; without a place, what came since the first try is unknown: start() returned then.
+    if (first_try_.is_set() && last_id_.empty()) hooks_.missed(std::nullopt);
     first_try_.set();
   }
   buffer_ += part;

@@ -26,7 +26,7 @@ class EventStream {
  public:
   struct Hooks {
     std::function<void(const Changes&)> happened;
-    // So many were missed, or nobody knows how many.
+    // So many were missed, or nobody knows how many. Also before the first event, if the first try has failed.
     std::function<void(std::optional<std::uint64_t>)> missed;
   };
 
@@ -53,7 +53,6 @@ class EventStream {
 
   std::string buffer_;  // The thread's own, with what follows.
   std::string last_id_;
-  bool was_open_ = false;
   bool is_open_ = false;
   std::optional<Thread> thread_;
 };
