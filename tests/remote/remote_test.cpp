@@ -416,6 +416,43 @@ TEST_F(Remote, AWorkerGoesOnAfterARestart) {
   EXPECT_EQ(running.stop().done, 2u);
 }
 
+// A worker with something in hand, of which it is asked after each gap whether it was cancelled.
+class Holder final : public HungryOne {
+ public:
+  explicit Holder(TaskId task) : task_(task) {}
+  bool ring() override { return false; }
+  std::vector<TaskId> in_hand() override { return {task_}; }
+  void hear_of_cancelled(const TaskId&) override {}
+
+ private:
+  const TaskId task_;
+};
+
+TEST_F(Remote, AWatchGoesOnIfAServerThatComesBackCannotSayWhatWasMissed) {
+  auto watch = tasks.watch();
+  Holder holder(store.enqueue(plain()).value().id);
+  ASSERT_TRUE(watch.take({.deadline = within(60s), .stop = {}}));
+  Listeners& listeners = TasksAccess::core(tasks).listeners();
+  listeners.add(holder, {"q"});
+  std::atomic<bool> is_broken = true;
+  server.meddler().answer_with(
+      [&](const server::Request& request) -> std::optional<server::Response> {
+        if (!is_broken || !request.path.starts_with("/v1/tasks/")) return std::nullopt;
+        return Meddler::failure(500, "internal");
+      });
+  server.stop();
+  server.start();
+  eventually([&] { return server.meddler().answered("GET /v1/tasks/") > 0; }, 60s);
+  is_broken = false;
+  eventually([&] {
+    static_cast<void>(store.enqueue(plain()));
+    return watch.poll(10ms).has_value();
+  });
+  EXPECT_GE(watch.missed(), 1u);
+  listeners.remove(holder);
+  server.meddler().answer_with({});
+}
+
 TEST_F(Remote, AnOutcomeWaitsForTheServer) {
   Event began;
   Event may_end;
