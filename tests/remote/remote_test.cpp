@@ -7,6 +7,8 @@
 #include <thread>
 
 #include "handoff/event.hpp"
+#include "handoff/pool.hpp"
+#include "handoff/spawn.hpp"
 #include "handoff/sync_wait.hpp"
 #include "handoff/tasks/worker.hpp"
 #include "handoff/testing/eventually.hpp"
@@ -451,6 +453,30 @@ TEST_F(Remote, AWatchGoesOnIfAServerThatComesBackCannotSayWhatWasMissed) {
   EXPECT_GE(watch.missed(), 1u);
   listeners.remove(holder);
   server.meddler().answer_with({});
+}
+
+TEST_F(Remote, AStoreThatIsClosedTriesNothingThatNobodyWaitsFor) {
+  constexpr int calls = 200;
+  server.meddler().answer_with(
+      [](const server::Request& request) { return Meddler::away_if(request.path == "/v1/tasks"); });
+  const auto tries = [&] { return server.meddler().answered("POST /v1/tasks"); };
+  std::optional<Tasks> far = server.open({.patience = 1s});
+  std::atomic<int> begun = 0;
+  const auto call = [](const Tasks& there, std::atomic<int>& count) -> Lazy<bool> {
+    ++count;
+    auto lazy = there.async_enqueue(plain());
+    const auto made = co_await std::move(lazy);
+    co_return made.has_value();
+  };
+  WorkerPool pool{{.workers = 2, .capacity = calls}};
+  std::vector<Future<bool>> all;
+  for (int i = 0; i < calls; ++i) all.push_back(spawn(pool, call(*far, begun)).value());
+  eventually([&] { return begun == calls && tries() > 0; }, 60s);
+  static_cast<void>(pool.shutdown(interrupt()));
+  for (auto& each : all) EXPECT_FALSE(each.get().value());
+  const int before = tries();
+  far.reset();
+  EXPECT_LT(tries(), before + calls / 2);
 }
 
 TEST_F(Remote, AnOutcomeWaitsForTheServer) {
