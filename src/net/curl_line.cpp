@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <exception>
 #include <stdexcept>
 
 namespace handoff::inline HANDOFF_FLAVOUR::net {
@@ -93,14 +94,26 @@ class Receiver {
   HttpReply reply{};
   bool is_too_large = false;
   bool is_enough = false;  // Who streams has said so.
+  // By who streams, or for want of memory: it must not go through curl's own frames.
+  std::exception_ptr thrown;
 
  private:
   static std::size_t hear_header(char* text, std::size_t, std::size_t size, void* self) {
-    static_cast<Receiver*>(self)->add_header({text, size});
-    return size;
+    auto* const us = static_cast<Receiver*>(self);
+    return us->is_heard([&] { return us->add_header({text, size}), true; }) ? size : 0;
   }
   static std::size_t hear_body(char* text, std::size_t, std::size_t size, void* self) {
-    return static_cast<Receiver*>(self)->add_body({text, size}) ? size : 0;
+    auto* const us = static_cast<Receiver*>(self);
+    return us->is_heard([&] { return us->add_body({text, size}); }) ? size : 0;
+  }
+  template <typename Hear>
+  bool is_heard(Hear hear) {
+    try {
+      return hear();
+    } catch (...) {
+      thrown = std::current_exception();
+      return false;
+    }
   }
 
   void add_header(std::string_view line) {
@@ -224,6 +237,7 @@ std::expected<HttpReply, HttpFailure> CurlLine::run(const HttpRequest& request,
   curl_multi_remove_handle(handles_->multi, easy);  // Closes what is not complete.
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, nullptr);
 
+  if (receiver.thrown) std::rethrow_exception(receiver.thrown);
   receiver.reply.status = static_cast<int>(status);
   if (code == CURLE_OK) return std::move(receiver.reply);
   HttpFailure failure{.message = request.url + ": ",

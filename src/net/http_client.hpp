@@ -89,7 +89,7 @@ class HttpClient {
 
   std::expected<HttpReply, HttpFailure> send(const HttpRequest& request);
 
-  // `part` is called with each piece of a 2xx answer as it comes, by the calling thread; it returns false to end it (`stopped`). Other answers are as with
+  // `part` is called with each piece of a 2xx answer as it comes, by the calling thread; it returns false to end it (`stopped`), and what it throws is thrown here. Other answers are as with
   // send(). Returns the answer without its body when it is complete. There is no timeout but that of connecting, and `silence`: so long without a byte.
   using OnPart = std::function<bool(std::string_view part)>;
   std::expected<HttpReply, HttpFailure> stream(const HttpRequest& request, const OnPart& part,

@@ -158,7 +158,9 @@ void TasksCore::call_notices() {
         }
         if (end) each->call(*std::move(end));
       } catch (...) {
-        each->call(std::unexpected(to_error(std::current_exception())));
+        const TaskError error = to_error(std::current_exception());
+        // The store is being closed, and nobody is told any more.
+        if (error.code != TaskError::Code::stopped) each->call(std::unexpected(error));
       }
     }
   }

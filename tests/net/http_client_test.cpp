@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <stdexcept>
 #include <thread>
 
 #include "net/deaf_server.hpp"
@@ -260,6 +261,16 @@ TEST_F(HttpClientTest, AStreamEndsWhenItsReaderHasEnoughOrIsAskedToStop) {
       });
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().kind, HttpFailure::Kind::stopped);
+}
+
+TEST_F(HttpClientTest, WhatAReaderOfAStreamThrowsEndsItAndIsItsOwn) {
+  start();
+  HttpClient client;
+  EXPECT_THROW(
+      static_cast<void>(client.stream(
+          {.url = url("/x")}, [](std::string_view) -> bool { throw std::out_of_range("mine"); })),
+      std::out_of_range);
+  EXPECT_EQ(client.send({.url = url("/x")})->body, "GET /x");
 }
 
 TEST_F(HttpClientTest, ARefusedStreamIsAnAnswerWithItsBody) {

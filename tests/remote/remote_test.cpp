@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "handoff/event.hpp"
+#include "handoff/pool.hpp"
+#include "handoff/spawn.hpp"
 #include "handoff/sync_wait.hpp"
 #include "handoff/tasks/worker.hpp"
 #include "handoff/testing/eventually.hpp"
@@ -234,6 +236,7 @@ TEST_F(Remote, AWatchSeesWhatOthersDo) {
   EXPECT_EQ(first->state, TaskState::ready);
   EXPECT_EQ(second.value().state, TaskState::cancelled);
   EXPECT_EQ(watch.poll().error(), Refusal::empty);
+  EXPECT_EQ(watch.missed(), 0u);
 }
 
 TEST_F(Remote, AWatchGoesOnAfterARestartAndSaysThatItMissedSomething) {
@@ -248,6 +251,49 @@ TEST_F(Remote, AWatchGoesOnAfterARestartAndSaysThatItMissedSomething) {
     return watch.poll(10ms).has_value();
   });
   EXPECT_GE(watch.missed(), 1u);
+}
+
+// The server answers, but cannot be listened to yet: as when it comes back between two calls.
+class NotHeardYet : public Remote {
+ protected:
+  NotHeardYet() {
+    server.meddler().answer_with([this](const server::Request& request) {
+      return Meddler::away_if(!is_heard && request.path == "/v1/events");
+    });
+  }
+  ~NotHeardYet() override { server.meddler().answer_with({}); }
+
+  std::atomic<bool> is_heard = false;
+  const TaskId id = store.enqueue(plain()).value().id;
+};
+
+TEST_F(NotHeardYet, WhoWaitsHearsOfAnEndBeforeTheFirstEvent) {
+  std::expected<Task, TaskError> end;
+  {
+    const std::jthread waits([&] { end = sync_wait(tasks.async_wait(id, within(60s))); });
+    eventually([&] { return server.meddler().answered("GET /v1/tasks/") > 0; }, 60s);
+    ASSERT_TRUE(store.cancel(id));
+    is_heard = true;
+  }
+  ASSERT_TRUE(end) << end.error().message;
+  EXPECT_EQ(end->state, TaskState::cancelled);
+}
+
+TEST_F(NotHeardYet, WhoIsToBeCalledHearsOfAnEndBeforeTheFirstEvent) {
+  Event called;
+  const auto notice =
+      tasks.on_finished(id, [&](const std::expected<Task, TaskError>&) { called.set(); });
+  ASSERT_TRUE(notice);
+  ASSERT_TRUE(store.cancel(id));
+  is_heard = true;
+  EXPECT_TRUE(called.wait({.deadline = within(60s), .stop = {}}));
+}
+
+TEST_F(NotHeardYet, AWatchSaysThatItMissedSomething) {
+  const auto watch = tasks.watch();
+  ASSERT_TRUE(store.cancel(id));
+  is_heard = true;
+  EXPECT_TRUE(eventually([&] { return watch.missed() > 0; }, 60s));
 }
 
 TEST_F(Remote, WorkflowsRunAndAreWaitedFor) {
@@ -376,6 +422,67 @@ TEST_F(Remote, AWorkerGoesOnAfterARestart) {
   server.start();
   EXPECT_EQ(store.wait(second, 60s).value().state, TaskState::done);
   EXPECT_EQ(running.stop().done, 2u);
+}
+
+// A worker with something in hand, of which it is asked after each gap whether it was cancelled.
+class Holder final : public HungryOne {
+ public:
+  explicit Holder(TaskId task) : task_(task) {}
+  bool ring() override { return false; }
+  std::vector<TaskId> in_hand() override { return {task_}; }
+  void hear_of_cancelled(const TaskId&) override {}
+
+ private:
+  const TaskId task_;
+};
+
+TEST_F(Remote, AWatchGoesOnIfAServerThatComesBackCannotSayWhatWasMissed) {
+  auto watch = tasks.watch();
+  Holder holder(store.enqueue(plain()).value().id);
+  ASSERT_TRUE(watch.take({.deadline = within(60s), .stop = {}}));
+  Listeners& listeners = TasksAccess::core(tasks).listeners();
+  listeners.add(holder, {"q"});
+  std::atomic<bool> is_broken = true;
+  server.meddler().answer_with(
+      [&](const server::Request& request) -> std::optional<server::Response> {
+        if (!is_broken || !request.path.starts_with("/v1/tasks/")) return std::nullopt;
+        return Meddler::failure(500, "internal");
+      });
+  server.stop();
+  server.start();
+  eventually([&] { return server.meddler().answered("GET /v1/tasks/") > 0; }, 60s);
+  is_broken = false;
+  eventually([&] {
+    static_cast<void>(store.enqueue(plain()));
+    return watch.poll(10ms).has_value();
+  });
+  EXPECT_GE(watch.missed(), 1u);
+  listeners.remove(holder);
+  server.meddler().answer_with({});
+}
+
+TEST_F(Remote, AStoreThatIsClosedTriesNothingThatNobodyWaitsFor) {
+  constexpr int calls = 200;
+  server.meddler().answer_with(
+      [](const server::Request& request) { return Meddler::away_if(request.path == "/v1/tasks"); });
+  const auto tries = [&] { return server.meddler().answered("POST /v1/tasks"); };
+  std::optional<Tasks> far = server.open({.patience = 1s});
+  std::atomic<int> begun = 0;
+  const auto call = [](const Tasks& there, std::atomic<int>& count) -> Lazy<bool> {
+    ++count;
+    auto lazy = there.async_enqueue(plain());
+    const auto made = co_await std::move(lazy);
+    co_return made.has_value();
+  };
+  WorkerPool pool{{.workers = 2, .capacity = calls}};
+  std::vector<Future<bool>> all;
+  for (int i = 0; i < calls; ++i) all.push_back(spawn(pool, call(*far, begun)).value());
+  eventually([&] { return begun == calls && tries() > 0; }, 60s);
+  static_cast<void>(pool.shutdown(interrupt()));
+  for (auto& each : all) EXPECT_FALSE(each.get().value());
+  const int before = tries();
+  far.reset();
+  EXPECT_LT(tries(), before + calls / 2);
 }
 
 TEST_F(Remote, AnOutcomeWaitsForTheServer) {

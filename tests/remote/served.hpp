@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "handoff/tasks/tasks.hpp"
+#include "remote/meddler.hpp"
 #include "server/api/api.hpp"
 #include "server/http/http_server.hpp"
 #include "support/port.hpp"
@@ -30,6 +31,7 @@ class Served {
     return tasks::open(url(), options).value();
   }
   server::Api& api() { return *api_; }
+  Meddler& meddler() { return meddler_; }
 
   void stop() {
     if (http_) http_->stop(within(std::chrono::seconds(10)));
@@ -39,9 +41,10 @@ class Served {
   // On the same port as before.
   void start() {
     api_ = std::make_unique<server::Api>(store_, server::ApiOptions{}, log_);
+    meddler_.stand_before(*api_);
     server::HttpOptions options;
     options.port = port();
-    http_ = std::make_unique<server::HttpServer>(options, *api_);
+    http_ = std::make_unique<server::HttpServer>(options, meddler_);
     http_->start();
   }
 
@@ -50,6 +53,7 @@ class Served {
   server::Log log_{{.format = server::LogFormat::text, .least = server::LogSeverity::off}};
   const Port port_;
   std::unique_ptr<server::Api> api_;
+  Meddler meddler_;
   std::unique_ptr<server::HttpServer> http_;
 };
 

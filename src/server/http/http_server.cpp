@@ -20,7 +20,7 @@ constexpr unsigned most_threads_by_default = 8;
 constexpr std::uint64_t other_files = 256;  // Beside the connections.
 
 // After the cut, for those who answer at last to learn that nobody is there.
-constexpr auto time_after_cut = std::chrono::milliseconds(500);
+constexpr auto time_after_cut = std::chrono::seconds(2);
 
 unsigned threads_for(const HttpOptions& options) {
   if (options.threads > 0) return static_cast<unsigned>(options.threads);

@@ -1,6 +1,9 @@
 #include "tasks/remote/event_stream.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "handoff/tasks/payload.hpp"
@@ -62,20 +65,39 @@ void EventStream::run(const std::stop_token& stop) {
   handoff::name_this_thread("events");
   Backoff backoff;
   while (!stop.stop_requested()) {
-    buffer_.clear();
-    is_open_ = false;
-    const auto part = [&](std::string_view text) { return !stop.stop_requested() && read(text); };
-    static_cast<void>(server_.stream(path_, last_id_, stop, part));
+    const bool was_open = listen(stop);
     first_try_.set();
-    if (is_open_) backoff.reset();
+    if (was_open) backoff.reset();
     static_cast<void>(pause(backoff.next(), stop));
   }
 }
 
+// Until that ends. False if it was never open, or somebody who was told has thrown.
+bool EventStream::listen(const std::stop_token& stop) {
+  buffer_.clear();
+  is_open_ = false;
+  const auto part = [&](std::string_view text) { return !stop.stop_requested() && read(text); };
+  try {
+    static_cast<void>(server_.stream(path_, last_id_, stop, part));
+    return is_open_;
+  } catch (const std::exception& error) {
+    note_failure(error.what());
+  } catch (...) {
+    note_failure("something was thrown");
+  }
+  last_id_.clear();  // What was told is unknown: the next time something is missed.
+  return false;
+}
+
+void EventStream::note_failure(std::string_view what) {
+  failures_.note(fmt::format("tasks: what happens at the server {} could not be told: {}",
+                             server_.url(), what));
+}
+
 bool EventStream::read(std::string_view part) {
   if (!std::exchange(is_open_, true)) {
-    // From where it was it goes on by itself; without a place, what came meanwhile is unknown.
-    if (std::exchange(was_open_, true) && last_id_.empty()) hooks_.missed(std::nullopt);
+    // From where it was it goes on by itself; without a place, what came since the first try is unknown: start() returned then.
+    if (first_try_.is_set() && last_id_.empty()) hooks_.missed(std::nullopt);
     first_try_.set();
   }
   buffer_ += part;

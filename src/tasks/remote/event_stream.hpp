@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "handoff/detail/pool/failure_log.hpp"
 #include "handoff/event.hpp"
 #include "handoff/mutex.hpp"
 #include "handoff/thread.hpp"
@@ -24,9 +25,10 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks::remote {
 
 class EventStream {
  public:
+  // What they throw is logged; then something counts as missed, and is said to be once it listens again.
   struct Hooks {
     std::function<void(const Changes&)> happened;
-    // So many were missed, or nobody knows how many.
+    // So many were missed, or nobody knows how many. Also before the first event, if the first try has failed.
     std::function<void(std::optional<std::uint64_t>)> missed;
   };
 
@@ -41,6 +43,8 @@ class EventStream {
 
  private:
   void run(const std::stop_token& stop);
+  bool listen(const std::stop_token& stop);
+  void note_failure(std::string_view what);
   bool read(std::string_view part);
   void read_block(std::string_view block, Changes& changes);
 
@@ -53,8 +57,8 @@ class EventStream {
 
   std::string buffer_;  // The thread's own, with what follows.
   std::string last_id_;
-  bool was_open_ = false;
   bool is_open_ = false;
+  handoff::detail::FailureLog failures_;
   std::optional<Thread> thread_;
 };
 

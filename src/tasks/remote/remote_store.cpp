@@ -65,6 +65,7 @@ void RemoteStore::tell(Hooks hooks) {
 }
 
 void RemoteStore::close() {
+  closes_.request_stop();
   std::map<std::int64_t, std::shared_ptr<Claims>> all;
   {
     const auto turn = lock_.hold();

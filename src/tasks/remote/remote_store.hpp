@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 
 #include "handoff/mutex.hpp"
@@ -68,6 +69,8 @@ class RemoteStore final : public Store, public Elsewhere {
 
   // -- For transactions --------------------------------------------------------------------------
   Connection& server() { return server_; }
+  // Asked for once nobody is left who waits for an answer. Not for what the server must still be told: tasks that are given back, workers that leave.
+  std::stop_token closes() const { return closes_.get_token(); }
   bool has_codec() const { return options_.has_codec; }
   Time now() const { return options_.clock->now(); }
   std::int64_t add_worker(const WorkerRow& worker);
@@ -83,6 +86,7 @@ class RemoteStore final : public Store, public Elsewhere {
 
   const RemoteOptions options_;
   Connection server_;
+  std::stop_source closes_;
   Hooks hooks_;
   std::unique_ptr<EventStream> events_;         // Of everything, for those who watch or wait.
   std::unique_ptr<EventStream> cancellations_;  // For workers.

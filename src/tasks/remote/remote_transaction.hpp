@@ -84,6 +84,8 @@ class RemoteTransaction final : public Transaction {
   std::optional<Millis> next_due() override;
 
  private:
+  // Until the store is closed.
+  Answer send(Question question);
   // The body. Throws StoreFailure.
   std::string ask(const Question& question);
   // The same; nothing for 404.

@@ -68,8 +68,7 @@ Chore RemoteTransaction::purge(std::string_view queue, TaskState state, int) {
 
 std::expected<StartedWorkflow, TaskError> RemoteTransaction::start(const NewWorkflow& workflow) {
   const std::string body = wire::write_workflow(workflow);
-  const auto answer =
-      store_.server().ask({.method = "POST", .path = "/v1/workflows", .body = body});
+  const auto answer = send({.method = "POST", .path = "/v1/workflows", .body = body});
   if (!answer) return std::unexpected(answer.error().error);
   return wire::read_started(*answer);
 }
@@ -89,14 +88,13 @@ WorkflowPage RemoteTransaction::workflows(int limit, std::optional<std::int64_t>
 std::expected<void, TaskError> RemoteTransaction::cancel_workflow(const WorkflowId& id,
                                                                   std::string_view reason) {
   const std::string body = wire::write_reason(reason);
-  const auto answer =
-      store_.server().ask({.method = "POST", .path = workflow_path(id, "/cancel"), .body = body});
+  const auto answer = send({.method = "POST", .path = workflow_path(id, "/cancel"), .body = body});
   if (!answer) return std::unexpected(answer.error().error);
   return {};
 }
 
 std::expected<int, TaskError> RemoteTransaction::replay_workflow(const WorkflowId& id) {
-  const auto answer = store_.server().ask({.method = "POST", .path = workflow_path(id, "/retry")});
+  const auto answer = send({.method = "POST", .path = workflow_path(id, "/retry")});
   if (!answer) return std::unexpected(answer.error().error);
   return static_cast<int>(wire::read_count(*answer));
 }
@@ -105,8 +103,7 @@ std::expected<int, TaskError> RemoteTransaction::replay_workflow(const WorkflowI
 
 std::expected<ScheduleLook, TaskError> RemoteTransaction::put_schedule(const Schedule& schedule) {
   const std::string body = wire::write_schedule(schedule);
-  const auto answer =
-      store_.server().ask({.method = "PUT", .path = schedule_path(schedule.name), .body = body});
+  const auto answer = send({.method = "PUT", .path = schedule_path(schedule.name), .body = body});
   if (!answer) return std::unexpected(answer.error().error);
   return wire::read_schedule(*answer, store_.has_codec());
 }

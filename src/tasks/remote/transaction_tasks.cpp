@@ -18,14 +18,19 @@ std::string path_of(const TaskId& id, std::string_view what = "") {
 
 }  // namespace
 
+Answer RemoteTransaction::send(Question question) {
+  question.limits.stop = store_.closes();
+  return store_.server().ask(question);
+}
+
 std::string RemoteTransaction::ask(const Question& question) {
-  auto answer = store_.server().ask(question);
+  auto answer = send(question);
   if (!answer) throw StoreFailure(std::move(answer.error().error));
   return std::move(*answer);
 }
 
 std::optional<std::string> RemoteTransaction::ask_for(std::string path) {
-  auto answer = store_.server().ask({.path = std::move(path)});
+  auto answer = send({.path = std::move(path)});
   if (answer) return std::move(*answer);
   if (answer.error().status == 404) return std::nullopt;
   throw StoreFailure(std::move(answer.error().error));
@@ -33,8 +38,7 @@ std::optional<std::string> RemoteTransaction::ask_for(std::string path) {
 
 std::optional<std::string> RemoteTransaction::change(std::string method, std::string path,
                                                      std::string_view body) {
-  auto answer =
-      store_.server().ask({.method = std::move(method), .path = std::move(path), .body = body});
+  auto answer = send({.method = std::move(method), .path = std::move(path), .body = body});
   if (answer) return std::move(*answer);
   if (answer.error().status == 404) return std::nullopt;
   throw StoreFailure(std::move(answer.error().error));
@@ -49,10 +53,10 @@ std::expected<std::vector<Enqueued>, TaskError> RemoteTransaction::insert(
   }
   const bool is_one = sent.size() == 1;
   const std::string body = is_one ? wire::write_task(sent.front()) : wire::write_batch(sent);
-  const auto answer = store_.server().ask({.method = "POST",
-                                           .path = is_one ? "/v1/tasks" : "/v1/tasks/batch",
-                                           .body = body,
-                                           .timeout = for_room});
+  const auto answer = send({.method = "POST",
+                            .path = is_one ? "/v1/tasks" : "/v1/tasks/batch",
+                            .body = body,
+                            .timeout = for_room});
   if (!answer) return std::unexpected(answer.error().error);
   std::vector<Enqueued> all;
   if (is_one) {
@@ -125,14 +129,13 @@ std::vector<WorkerLook> RemoteTransaction::workers() {
 std::expected<TaskState, TaskError> RemoteTransaction::cancel(const TaskId& id,
                                                               std::string_view reason) {
   const std::string body = wire::write_reason(reason);
-  const auto answer =
-      store_.server().ask({.method = "POST", .path = path_of(id, "/cancel"), .body = body});
+  const auto answer = send({.method = "POST", .path = path_of(id, "/cancel"), .body = body});
   if (!answer) return std::unexpected(answer.error().error);
   return wire::read_was(*answer);
 }
 
 std::expected<TaskState, TaskError> RemoteTransaction::replay(const TaskId& id) {
-  const auto answer = store_.server().ask({.method = "POST", .path = path_of(id, "/retry")});
+  const auto answer = send({.method = "POST", .path = path_of(id, "/retry")});
   if (!answer) return std::unexpected(answer.error().error);
   return wire::read_was(*answer);
 }
