@@ -428,7 +428,7 @@ TEST_F(Remote, AWorkerGoesOnAfterARestart) {
 class Holder final : public HungryOne {
  public:
   explicit Holder(TaskId task) : task_(task) {}
-  bool ring() override { return false; }
+  bool ring(std::string_view) override { return false; }
   std::vector<TaskId> in_hand() override { return {task_}; }
   void hear_of_cancelled(const TaskId&) override {}
 
