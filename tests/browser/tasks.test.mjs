@@ -142,3 +142,14 @@ test("with a rare filter a list says that it has not seen all, and looks further
   await see(page.getByRole("link", { name: "needle" }));
   assert.deepEqual([...new Set(asked)], ["", "30", "20"]);
 });
+
+test("large numbers stay as they were typed: as curl, in the store, and on the page of the task", async () => {
+  const page = await openPage(server, "#/enqueue?queue=numbers&kind=large");
+  await page.getByLabel("Payload").fill('{"id": 12345678901234567890}');
+  await see(page.getByText('"payload":{"id":12345678901234567890}'));
+  await page.getByRole("button", { name: "Enqueue" }).click();
+  await page.getByRole("status").getByRole("link").click();
+  await see(page.getByRole("region", { name: "Payload" }).getByText('"id": 12345678901234567890'));
+  const list = await (await fetch(`${server.url}/v1/tasks?queue=numbers`)).text();
+  assert.ok(list.includes("12345678901234567890"), list);
+});
