@@ -65,6 +65,26 @@ test("no page is wider than a phone", async () => {
   await see(page.getByRole("heading", { name: "Workers", level: 1 }));
 });
 
+test("on a phone the first cell says what columns without room would, and only there", async () => {
+  await server.enqueue({ queue: "small", kind: "thumb", group: "ann" });
+  const page = await openPage(server, "#/", { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+  const lists = [
+    [["#/", "Overview"], "small", "in "], [["#/tasks?queue=small", "Tasks"], "thumb", "small, group ann"],
+    [["#/schedules", "Schedules"], "nightly", "makes sales, report"], [["#/schedules", "Schedules"], "nightly", "last run –"],
+    [["#/workers", "Workers"], "test/1", "payment"], [["#/workflows", "Workflows"], "checkout-17", "4 steps to go"],
+    [pages.find(([hash]) => hash.startsWith("#/workflows/")), "receipt", "after charge-the-customer-now"],
+    [["#/dead", "Dead letters"], "an_error", "latest "],
+  ];
+  for (const [place, row, line] of lists) {
+    await open(page, place);
+    const shown = page.locator("tbody tr").filter({ hasText: row }).locator("td:first-child .narrow").filter({ hasText: line });
+    await see(shown);
+    await page.setViewportSize({ width: 1280, height: 844 });
+    await seeGone(shown);
+    await page.setViewportSize({ width: 390, height: 844 });
+  }
+});
+
 test("a keyboard is enough: to skip, to go, to open a row, and to answer a question", async () => {
   await server.enqueue({ queue: "keys", kind: "by-keyboard" });
   const page = await openPage(server, "#/tasks?queue=keys");

@@ -1,7 +1,7 @@
 // A task, from the form to its end, as a person sees it.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { openPage, see, seeGone, startServer } from "./support.mjs";
+import { openContext, openPage, see, seeGone, startServer } from "./support.mjs";
 
 let server;
 before(async () => (server = await startServer()));
@@ -122,4 +122,34 @@ test("a list goes on by cursor, and back", async () => {
   assert.ok(await page.getByRole("button", { name: "Older →" }).isDisabled());
   await page.getByRole("button", { name: "← Newer" }).click();
   await see(page.getByRole("link", { name: "n69", exact: true }));
+});
+
+test("with a rare filter a list says that it has not seen all, and looks further when told to", async () => {
+  const { id } = await server.enqueue({ queue: "rare", kind: "needle" });
+  const found = await server.ok("GET", `/v1/tasks/${id}`);
+  const asked = [];
+  const context = await openContext();
+  await context.route("**/v1/tasks?**", (route) => { // As a server does that has millions of others to look at.
+    const cursor = new URL(route.request().url()).searchParams.get("cursor") ?? "";
+    asked.push(cursor);
+    const answers = { "": { tasks: [], next_cursor: "30" }, 30: { tasks: [], next_cursor: "20" }, 20: { tasks: [found] } };
+    return route.fulfill({ json: answers[cursor] });
+  });
+  const page = await openPage(server, "#/tasks?kind=needle", {}, context);
+  await see(page.getByText("None among the newest that were looked at."));
+  assert.equal(await page.getByText("No task is like that.").count(), 0);
+  await page.getByRole("button", { name: "Look further" }).click();
+  await see(page.getByRole("link", { name: "needle" }));
+  assert.deepEqual([...new Set(asked)], ["", "30", "20"]);
+});
+
+test("large numbers stay as they were typed: as curl, in the store, and on the page of the task", async () => {
+  const page = await openPage(server, "#/enqueue?queue=numbers&kind=large");
+  await page.getByLabel("Payload").fill('{"id": 12345678901234567890}');
+  await see(page.getByText('"payload":{"id":12345678901234567890}'));
+  await page.getByRole("button", { name: "Enqueue" }).click();
+  await page.getByRole("status").getByRole("link").click();
+  await see(page.getByRole("region", { name: "Payload" }).getByText('"id": 12345678901234567890'));
+  const list = await (await fetch(`${server.url}/v1/tasks?queue=numbers`)).text();
+  assert.ok(list.includes("12345678901234567890"), list);
 });

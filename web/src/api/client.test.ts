@@ -1,5 +1,6 @@
 import { afterEach, expect, it, vi } from "vitest";
 import { ApiError, Client, errorOf, target } from "./client";
+import { RawJson } from "./raw";
 
 afterEach(() => void vi.unstubAllGlobals());
 const answering = (status: number, body: string) => {
@@ -39,4 +40,12 @@ it("a server that is away is an error that says so", async () => {
 it("an answer without a body is nothing", async () => {
   vi.stubGlobal("fetch", () => Promise.resolve(new Response(null, { status: 204 })));
   expect(await new Client(() => "", () => undefined).call("/v1/schedules/x", { method: "DELETE" })).toBe(null);
+});
+
+it("large numbers of a payload are sent and read as they are", async () => {
+  const fetched = answering(200, '{"id":"a","attempt":1,"payload":{"n":12345678901234567890},"result":1.0}');
+  const client = new Client(() => "", () => undefined);
+  const task = await client.call("/v1/tasks", { method: "POST", body: { kind: "k", payload: new RawJson('{"n": 98765432109876543210}') } });
+  expect(fetched.mock.calls[0]).toMatchObject(["/v1/tasks", { body: '{"kind":"k","payload":{"n":98765432109876543210}}' }]);
+  expect(task).toEqual({ id: "a", attempt: 1, payload: new RawJson('{"n":12345678901234567890}'), result: new RawJson("1.0") });
 });

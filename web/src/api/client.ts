@@ -1,4 +1,5 @@
 // Calls the server: adds the token, reads JSON, and makes every failure an ApiError.
+import { memberOf, toJson } from "./raw";
 
 export class ApiError extends Error {
   constructor(
@@ -56,7 +57,7 @@ export class Client {
       method,
       headers,
       cache: "no-store",
-      body: body === undefined ? null : JSON.stringify(body),
+      body: body === undefined ? null : toJson(body),
       signal: signal ?? null,
     });
     const text = await answer.text().catch(() => "");
@@ -82,8 +83,16 @@ export class Client {
 function parsed(text: string): unknown {
   if (text === "") return null;
   try {
-    return JSON.parse(text);
+    return withRaw(JSON.parse(text), text);
   } catch {
     return null;
   }
+}
+
+// What a task was given and what came of it stays text.
+function withRaw(answer: unknown, text: string): unknown {
+  if (typeof answer !== "object" || answer === null) return answer;
+  const raw: Record<string, unknown> = {};
+  for (const name of ["payload", "result"]) if (name in answer) raw[name] = memberOf(text, name);
+  return Object.assign(answer, raw);
 }

@@ -1,4 +1,5 @@
 // What the server says, as docs/http-api.md has it. What has no value is left out of an answer.
+import type { RawJson } from "./raw";
 
 export const states = ["scheduled", "waiting", "ready", "running", "done", "dead", "cancelled"] as const;
 export type State = (typeof states)[number];
@@ -101,8 +102,8 @@ export interface Task {
   step?: string;
   notify?: { url: string };
   undecoded?: string;
-  payload?: Json;
-  result?: Json;
+  payload?: RawJson;
+  result?: RawJson;
 }
 
 export interface Explanation {

@@ -28,6 +28,8 @@ export function useResource<T>(
   url: string | undefined, // Nothing: not now.
   matters: (event: LiveEvent) => boolean = () => false,
   interval = 1000,
+  // What it loads may depend on the address only.
+  load: (url: string, signal: AbortSignal) => Promise<T> = (url, signal) => client.call<T>(url, { signal }),
 ): Resource<T> {
   const [shown, show] = useState<Shown<T>>({
     url,
@@ -40,7 +42,7 @@ export function useResource<T>(
     if (url === undefined) return;
     const ask = new AbortController();
     asked.current = ask;
-    client.call<T>(url, { signal: ask.signal }).then(
+    load(url, ask.signal).then(
       (data) => !ask.signal.aborted && show({ url, data, error: undefined }),
       (error: unknown) => {
         if (ask.signal.aborted) return;

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { target } from "../api/client";
 import type { DeadGroup } from "../api/types";
 import { useResource } from "../live/resource";
-import { Action, Empty, Failure, Loading, Page, Panel } from "../parts/basics";
+import { Action, Empty, Failure, Loading, Narrow, Page, Panel } from "../parts/basics";
 import { Bulk } from "../parts/bulk";
 import { When } from "../parts/clock";
 import { Field } from "../parts/field";
@@ -55,6 +55,7 @@ export function DeadPage({ route }: { route: Route }) {
                       {each.reason || "no reason was given"}
                     </a>
                     <span class="sub">{each.kind}</span>
+                    <Narrow>{each.queue}, latest <When at={each.latest} /></Narrow>
                   </td>
                   <td class="number">{count(each.count)}</td>
                   <td class="wide">{each.queue}</td>

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { client } from "../api/session";
 import type { Schedule } from "../api/types";
 import { useResource } from "../live/resource";
-import { Action, Badge, Empty, Failure, Loading, Page, Panel } from "../parts/basics";
+import { Action, Badge, Empty, Failure, Loading, Narrow, Page, Panel } from "../parts/basics";
 import { When } from "../parts/clock";
 import { Curl } from "../parts/curl";
 import { Confirm } from "../parts/dialog";
@@ -69,6 +69,8 @@ function ScheduleTable(props: { schedules: Schedule[]; reload: () => void; remov
             <td>
               <b>{each.name}</b> {each.paused && <Badge state="paused" />}
               <span class="sub mono">{each.cron} {each.timezone}</span>
+              <Narrow>makes {each.task.kind}, <a href={href(["queues", each.task.queue])}>{each.task.queue}</a></Narrow>
+              <Narrow>last run <LastRun schedule={each} /></Narrow>
             </td>
             <td class="wide">
               {each.task.kind}
@@ -76,8 +78,7 @@ function ScheduleTable(props: { schedules: Schedule[]; reload: () => void; remov
             </td>
             <td>{each.paused ? <span class="quiet">paused</span> : <When at={each.next_at} />}</td>
             <td class="wide">
-              {each.last_task ? <a href={href(["tasks", each.last_task])}><When at={each.last_at} /></a> : <When at={each.last_at} />}
-              {each.last_error && <span class="sub alarming">{each.last_error}</span>}
+              <LastRun schedule={each} />
             </td>
             <td class="row-actions">
               <Action needs="admin" small label={`${each.paused ? "Resume" : "Pause"} ${each.name}`} onClick={act(each.name, each.paused ? "resume" : "pause")}>
@@ -89,5 +90,15 @@ function ScheduleTable(props: { schedules: Schedule[]; reload: () => void; remov
         ))}
       </tbody>
     </table>
+  );
+}
+
+function LastRun({ schedule }: { schedule: Schedule }) {
+  const at = <When at={schedule.last_at} />;
+  return (
+    <>
+      {schedule.last_task ? <a href={href(["tasks", schedule.last_task])}>{at}</a> : at}
+      {schedule.last_error && <span class="sub alarming">{schedule.last_error}</span>}
+    </>
   );
 }

@@ -1,5 +1,6 @@
 // One task: what it is, why it is not running, what became of each attempt, and what it said.
 import { useState } from "preact/hooks";
+import { RawJson } from "../api/raw";
 import { client } from "../api/session";
 import { type Explanation, isFinished, type LogLine, type Task } from "../api/types";
 import { useResource } from "../live/resource";
@@ -66,7 +67,7 @@ function TaskBody({ task }: { task: Task }) {
         </div>
         <div>
           <About task={task} />
-          <Panel title="Payload"><JsonView value={task.payload ?? null} label="Payload" /></Panel>
+          <Panel title="Payload"><JsonView value={task.payload ?? new RawJson("null")} label="Payload" /></Panel>
           {task.result !== undefined && <Panel title="Result"><JsonView value={task.result} label="Result" /></Panel>}
         </div>
       </div>

@@ -1,7 +1,9 @@
 // The list of tasks: filtered, a page at a time, newest first; and what is done to all that a filter means.
 import { useState } from "preact/hooks";
 import { target } from "../api/client";
-import { isFinished, type State, states, type Task } from "../api/types";
+import { lookFurther, noneTitle, type TaskPage } from "../api/paging";
+import { client } from "../api/session";
+import { isFinished, type State, states } from "../api/types";
 import { useResource } from "../live/resource";
 import { Action, Empty, Failure, Loading, Page, Panel } from "../parts/basics";
 import { Bulk, type BulkAction } from "../parts/bulk";
@@ -37,10 +39,13 @@ export function TasksPage({ route }: { route: Route }) {
   const [isLive, setLive] = useState(true);
   const [bulk, setBulk] = useState<BulkAction>();
 
-  const url = target("/v1/tasks", { ...filter, limit: pageSize, cursor, payload: "false" });
-  const tasks = useResource<{ tasks: Task[]; next_cursor?: string }>(
-    url,
+  // The first page is loaded again and again, so it is one request; further ones go over what is empty by themselves.
+  const urlOf = (from: string) => target("/v1/tasks", { ...filter, limit: pageSize, cursor: from, payload: "false" });
+  const tasks = useResource<TaskPage>(
+    urlOf(cursor),
     (event) => isLive && cursor === "" && event.type === "task" && (queue === "" || event.queue === queue),
+    1000,
+    (_, signal) => lookFurther(cursor, (from) => client.call<TaskPage>(urlOf(from), { signal }), cursor ? undefined : 1),
   );
   const go = (next: string[]) => setCursors({ filter: key, trail: next });
   const next = tasks.data?.next_cursor;
@@ -60,7 +65,13 @@ export function TasksPage({ route }: { route: Route }) {
         {tasks.error && <Failure error={tasks.error} retry={tasks.reload} />}
         {tasks.isLoading && <Loading />}
         {tasks.data && tasks.data.tasks.length > 0 && <TaskTable tasks={tasks.data.tasks} />}
-        {tasks.data?.tasks.length === 0 && <NoTasks isFiltered={Object.values(filter).some(Boolean)} />}
+        {tasks.data?.tasks.length === 0 && (
+          <NoTasks
+            isFiltered={Object.values(filter).some(Boolean)}
+            isFirst={trail.length === 0}
+            further={next ? () => go([...trail, next]) : undefined}
+          />
+        )}
         {(trail.length > 0 || next) && (
           <nav class="pager" aria-label="Pages of tasks">
             <button type="button" disabled={trail.length === 0} onClick={() => go(trail.slice(0, -1))}>
@@ -128,10 +139,18 @@ function Filters({ filter }: { filter: TaskFilter }) {
   );
 }
 
-function NoTasks({ isFiltered }: { isFiltered: boolean }) {
-  if (isFiltered) {
+function NoTasks(props: { isFiltered: boolean; isFirst: boolean; further: (() => void) | undefined }) {
+  const title = noneTitle({ ...props, hasMore: props.further !== undefined });
+  if (props.further) {
     return (
-      <Empty title="No task is like that.">
+      <Empty title={title}>
+        <button type="button" onClick={props.further}>Look further</button>
+      </Empty>
+    );
+  }
+  if (props.isFiltered || !props.isFirst) {
+    return (
+      <Empty title={title}>
         <p>
           <a href="#/tasks">Show all tasks</a>
         </p>
@@ -139,7 +158,7 @@ function NoTasks({ isFiltered }: { isFiltered: boolean }) {
     );
   }
   return (
-    <Empty title="No tasks yet.">
+    <Empty title={title}>
       <p>
         <a href="#/enqueue">Enqueue one</a> here, or with:
       </p>

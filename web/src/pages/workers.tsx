@@ -1,7 +1,7 @@
 // Who takes tasks, what each runs and since when, and when it was last heard of.
 import type { Worker } from "../api/types";
 import { useResource } from "../live/resource";
-import { Code, Empty, Failure, Loading, Page, Panel } from "../parts/basics";
+import { Code, Empty, Failure, Loading, Narrow, Page, Panel } from "../parts/basics";
 import { Since, When } from "../parts/clock";
 import { plural } from "../parts/format";
 import { href } from "../parts/route";
@@ -49,14 +49,12 @@ function WorkerTable({ workers }: { workers: Worker[] }) {
       <tbody>
         {workers.map((each) => (
           <tr key={`${each.name} ${each.started_at}`}>
-            <td><b>{each.name}</b></td>
-            <td class="wide">
-              {each.queues.map((queue) => (
-                <a class="inline" key={queue.name} href={href(["queues", queue.name])}>
-                  {queue.name}{queue.concurrency > 1 && <span class="quiet"> ×{queue.concurrency}</span>}
-                </a>
-              ))}
+            <td>
+              <b>{each.name}</b>
+              <Narrow><Queues worker={each} /></Narrow>
+              <Narrow>since <When at={each.started_at} /></Narrow>
             </td>
+            <td class="wide"><Queues worker={each} /></td>
             <td>
               {each.running.length === 0 && <span class="quiet">nothing</span>}
               <ul class="plain-list">
@@ -76,6 +74,18 @@ function WorkerTable({ workers }: { workers: Worker[] }) {
         ))}
       </tbody>
     </table>
+  );
+}
+
+function Queues({ worker }: { worker: Worker }) {
+  return (
+    <>
+      {worker.queues.map((queue) => (
+        <a class="inline" key={queue.name} href={href(["queues", queue.name])}>
+          {queue.name}{queue.concurrency > 1 && <span class="quiet"> ×{queue.concurrency}</span>}
+        </a>
+      ))}
+    </>
   );
 }
 

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { client } from "../api/session";
 import type { Step, Workflow } from "../api/types";
 import { useResource } from "../live/resource";
-import { Action, Badge, Failure, Loading, Page, Panel } from "../parts/basics";
+import { Action, Badge, Failure, Loading, Narrow, Page, Panel } from "../parts/basics";
 import { When } from "../parts/clock";
 import { Confirm } from "../parts/dialog";
 import { percent, shortId } from "../parts/format";
@@ -70,7 +70,10 @@ function Steps({ steps }: { steps: Step[] }) {
       <tbody>
         {steps.map((each) => (
           <tr key={each.name}>
-            <td><a class="row-link" href={href(["tasks", each.task])}>{each.name}</a></td>
+            <td>
+              <a class="row-link" href={href(["tasks", each.task])}>{each.name}</a>
+              <Narrow>{each.kind}, {each.queue}{each.after.length > 0 && <>, after {each.after.join(", ")}</>}</Narrow>
+            </td>
             <td>
               <Badge state={each.state} />
               {each.state === "running" && each.progress > 0 && <span class="quiet"> {percent(each.progress)}</span>}

@@ -3,10 +3,10 @@ import { useState } from "preact/hooks";
 import { target } from "../api/client";
 import type { Workflow } from "../api/types";
 import { useResource } from "../live/resource";
-import { Badge, Empty, Failure, Loading, Page, Panel } from "../parts/basics";
+import { Badge, Empty, Failure, Loading, Narrow, Page, Panel } from "../parts/basics";
 import { When } from "../parts/clock";
 import { Curl } from "../parts/curl";
-import { duration, shortId } from "../parts/format";
+import { duration, plural, shortId } from "../parts/format";
 import { href } from "../parts/route";
 
 const example = {
@@ -16,6 +16,8 @@ const example = {
     { name: "receipt", after: ["charge"], task: { queue: "email", kind: "receipt" } },
   ],
 };
+
+const took = (each: Workflow): string => duration(Date.parse(each.finished_at ?? each.created_at) - Date.parse(each.created_at));
 
 export function WorkflowsPage() {
   const [trail, setTrail] = useState<string[]>([]);
@@ -54,11 +56,12 @@ export function WorkflowsPage() {
                   <td>
                     <a class="row-link" href={href(["workflows", each.id])}>{each.name}</a>
                     <span class="sub mono">{shortId(each.id)}</span>
+                    <Narrow>{each.finished_at ? `took ${took(each)}` : `${plural(each.unfinished, "step")} to go`}</Narrow>
                   </td>
                   <td><Badge state={each.state} /></td>
                   <td class="number wide">{each.unfinished}</td>
                   <td><When at={each.created_at} /></td>
-                  <td class="wide">{each.finished_at ? duration(Date.parse(each.finished_at) - Date.parse(each.created_at)) : <span class="quiet">–</span>}</td>
+                  <td class="wide">{each.finished_at ? took(each) : <span class="quiet">–</span>}</td>
                 </tr>
               ))}
             </tbody>

@@ -47,6 +47,11 @@ export function Panel(props: { title?: string; note?: ComponentChildren; actions
   );
 }
 
+// The second line of a row's first cell on a phone: what is in the columns that have no room there.
+export function Narrow({ children }: { children: ComponentChildren }) {
+  return <span class="sub narrow">{children}</span>;
+}
+
 export function Badge({ state }: { state: string }) {
   return <span class={`badge ${state}`}>{state}</span>;
 }

@@ -1,4 +1,5 @@
 // The same with curl, to be pasted into a shell.
+import { toJson } from "../api/raw";
 import { storedToken } from "../api/session";
 import { Code } from "./basics";
 
@@ -15,7 +16,7 @@ interface CurlParts {
 export function curlLine({ origin, path, method, body, hasToken }: CurlParts): string {
   const how = method ? ` -X ${method}` : "";
   const token = hasToken ? ' -H "Authorization: Bearer $HANDOFF_TOKEN"' : "";
-  return `curl${how} ${origin}${path}${token} -H 'Content-Type: application/json' \\\n  -d ${quoted(JSON.stringify(body))}`;
+  return `curl${how} ${origin}${path}${token} -H 'Content-Type: application/json' \\\n  -d ${quoted(toJson(body))}`;
 }
 
 export function Curl(props: { path: string; method?: string; body: unknown }) {

@@ -1,4 +1,5 @@
 // What is typed into the form, as the server wants it.
+import { RawJson } from "../api/raw";
 import { parseDuration } from "./format";
 import { checkJson } from "./json";
 
@@ -35,7 +36,7 @@ function isWithin(text: string, least: number, most: number): boolean {
 export function enqueueBody(form: EnqueueForm): Record<string, unknown> {
   const body: Record<string, unknown> = { queue: form.queue.trim(), kind: form.kind.trim() };
   const payload = checkJson(form.payload);
-  if (payload.ok && payload.value !== null) body["payload"] = payload.value;
+  if (payload.ok && payload.value !== null) body["payload"] = new RawJson(form.payload);
   for (const name of ["delay", "timeout"] as const) {
     const text = form[name].trim();
     if (text) body[name] = /^[\d.]+$/.test(text) ? Number(text) : text;

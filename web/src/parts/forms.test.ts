@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { RawJson, toJson } from "../api/raw";
 import type { Settings } from "../api/types";
 import { bulkBody } from "./bulk";
 import { curlLine } from "./curl";
@@ -43,8 +44,13 @@ describe("a task to enqueue", () => {
   it("leaves out what is left empty", () => expect(enqueueBody(blank)).toEqual({ queue: "email", kind: "welcome" }));
   it("has what was typed, each as what it is", () => {
     expect(enqueueBody({ ...blank, payload: '{"a":1}', delay: "5", timeout: "5m", priority: "-3", group: " g " })).toEqual({
-      queue: "email", kind: "welcome", payload: { a: 1 }, delay: 5, timeout: "5m", priority: -3, group: "g",
+      queue: "email", kind: "welcome", payload: new RawJson('{"a":1}'), delay: 5, timeout: "5m", priority: -3, group: "g",
     });
+  });
+  it("has the payload letter for letter, sent and as curl", () => {
+    const body = enqueueBody({ ...blank, payload: '{\n  "id": 12345678901234567890,\n  "price": 1.10\n}' });
+    expect(toJson(body)).toBe('{"queue":"email","kind":"welcome","payload":{"id":12345678901234567890,"price":1.10}}');
+    expect(curlLine({ origin: "", path: "/v1/tasks", body, hasToken: false })).toContain('"id":12345678901234567890,"price":1.10}');
   });
   it("is good without the rest", () => expect(enqueueErrors(blank)).toEqual({}));
   it("says what is wrong with each field", () => {

@@ -1,14 +1,14 @@
 // JSON, indented. What is very long is cut until asked for.
 import { useState } from "preact/hooks";
-import type { Json } from "../api/types";
+import { indented, type RawJson } from "../api/raw";
 import { Code } from "./basics";
 import { bytes } from "./format";
 
 const most = 10_000;
 
-export function JsonView({ value, label }: { value: Json; label: string }) {
+export function JsonView({ value, label }: { value: RawJson; label: string }) {
   const [isWhole, showWhole] = useState(false);
-  const text = JSON.stringify(value, null, 2);
+  const text = indented(value);
   const isCut = text.length > most && !isWhole;
   return (
     <>

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { target } from "../api/client";
 import type { Queue } from "../api/types";
 import { useResource } from "../live/resource";
-import { Badge, Empty, Failure, Loading, Meter, Panel } from "./basics";
+import { Badge, Empty, Failure, Loading, Meter, Narrow, Panel } from "./basics";
 import { Curl } from "./curl";
 import { count, durationText, rate, short } from "./format";
 import { href } from "./route";
@@ -107,6 +107,9 @@ function QueueTable({ queues }: { queues: Queue[] }) {
                 {each.name}
               </a>
               {each.paused && <Badge state="paused" />}
+              <Narrow>in {rate(each.rates.in)}, done {rate(each.rates.done)}</Narrow>
+              {each.oldest_ready_age && <Narrow>oldest {durationText(each.oldest_ready_age)}</Narrow>}
+              {each.advice && each.advice.capacity > each.settings.capacity && <Narrow><Advice queue={each} /></Narrow>}
             </td>
             <td class="fill">
               <Meter

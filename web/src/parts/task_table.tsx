@@ -1,6 +1,6 @@
 // Tasks as rows, each a link to its page.
 import type { Task } from "../api/types";
-import { Badge, Meter } from "./basics";
+import { Badge, Meter, Narrow } from "./basics";
 import { When } from "./clock";
 import { percent, shortId } from "./format";
 import { href } from "./route";
@@ -26,6 +26,11 @@ export function TaskTable({ tasks }: { tasks: Task[] }) {
                 {each.kind}
               </a>
               <span class="sub mono">{shortId(each.id)}</span>
+              <Narrow>
+                {each.queue}
+                {each.attempt > 0 && <>, attempt {each.attempt}/{each.max_attempts}</>}
+                {each.group && <>, group {each.group}</>}
+              </Narrow>
             </td>
             <td>
               <Badge state={each.state} />
