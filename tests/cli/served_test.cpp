@@ -93,8 +93,15 @@ TEST_F(Served, TokensComeFromAFileOrTheEnvironment) {
   EXPECT_THAT(run({"queues"}).err, HasSubstr("HANDOFF_TOKEN"));
   EXPECT_EQ(run({"enqueue", "k"}, "", {"HANDOFF_TOKEN=" + produce}).code, 0);
   const Ended refused = run({"pause", "default"}, "", {"HANDOFF_TOKEN=" + produce});
-  EXPECT_EQ(refused.code, 1);
+  EXPECT_EQ(refused.code, 4);
   EXPECT_THAT(refused.err, HasSubstr("role admin"));
+  const Ended works = run({"work", "--", "true"}, "", {"HANDOFF_TOKEN=" + produce});
+  EXPECT_EQ(works.code, 4);
+  EXPECT_THAT(works.err, HasSubstr("role work"));
+  const std::string worker = make("me2", "work");
+  eventually([&] {  // It counts within a second.
+    return run({"work", "--until-idle", "--", "true"}, "", {"HANDOFF_TOKEN=" + worker}).code == 0;
+  });
   EXPECT_EQ(run({"pause", "default", "--token-file", path("admin")}).code, 0);
   EXPECT_EQ(run({"--token-file", path("admin"), "resume", "default"}).code, 0);
   EXPECT_EQ(run({"resume", "default"}, "", {"HANDOFF_TOKEN_FILE=" + path("admin")}).code, 0);
