@@ -108,6 +108,13 @@ TEST_F(Served, TokensComeFromAFileOrTheEnvironment) {
   EXPECT_EQ(run({"queues", "--token-file", path("none")}).code, 2);
 }
 
+TEST_F(Served, TheAuditLogNamesWhoWasRefused) {
+  std::string shop = run({"token", "create", "--name", "shop", "--store", file}).out;
+  shop.pop_back();
+  eventually([&] { return run({"pause", "q"}, "", {"HANDOFF_TOKEN=" + shop}).code == 4; }, 60s);
+  eventually([&] { return server.log().find(R"("token":"shop")") != std::string::npos; });
+}
+
 TEST_F(Served, ProgramsDieWithAWorkerThatIsKilled) {
   enqueue("k");
   Background worker =

@@ -118,10 +118,10 @@ Response Api::refuse(int status, std::string_view code, std::string_view message
   return to_response(error);
 }
 
-Tokens::Holder Api::let_in(const Route& route, const Request& request) {
-  if (route.role == Role::nobody) return {};
-  auto holder = must(tokens_.holder(request.authorization));
-  if (holder.role >= route.role) return holder;
+void Api::let_in(const Route& route, const Request& request, Tokens::Holder& holder) {
+  if (route.role == Role::nobody) return;
+  holder = must(tokens_.holder(request.authorization));
+  if (holder.role >= route.role) return;
   throw ApiFailure(
       {.status = 403,
        .code = "forbidden",
@@ -167,7 +167,7 @@ Lazy<Response> Api::answer(Request given) {
   try {
     auto match = must(router_.find(request));
     route = match.route;
-    who = let_in(*route, request);
+    let_in(*route, request, who);
     Call call(kept, std::move(match.parameters));
     auto lazy = route->handler(std::move(call));
     response = co_await std::move(lazy);

@@ -58,8 +58,8 @@ class Api final : public Service {
   }
 
  private:
-  // Throws ApiFailure.
-  Tokens::Holder let_in(const Route& route, const Request& request);
+  // Throws ApiFailure. `holder` is who it is, also if that one may not.
+  void let_in(const Route& route, const Request& request, Tokens::Holder& holder);
   void audit(const Route& route, const Request& request, const Tokens::Holder& who, int status);
   void list_worker(const std::string& name, const std::vector<std::string>& queues);
   void note_failure(const Request& request, const ApiError& error);
