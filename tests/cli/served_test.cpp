@@ -58,14 +58,28 @@ namespace {
 class Served : public ServedCliTest {};
 
 TEST_F(Served, CommandsOfTheStoreStayWhereItIs) {
-  const Ended serve = run({"serve", "--check"});
-  EXPECT_EQ(serve.code, 2);
-  EXPECT_THAT(serve.err, HasSubstr("must be \"sqlite:<path>\""));
+  EXPECT_EQ(run({"serve", "--check", "--store", store}).code, 2);
   for (const auto& command : std::vector<std::vector<std::string>>{
            {"token", "ls"}, {"token", "create", "--name", "x"}, {"token", "revoke", "x"}}) {
     const Ended ended = run(command);
     EXPECT_EQ(ended.code, 2) << command[0];
     EXPECT_THAT(ended.err, HasSubstr("where the store is"));
+  }
+}
+
+// HANDOFF_STORE names a server: for the commands that ask one.
+TEST_F(Served, ServeLeavesAStoreOfOthersAlone) {
+  const Ended usual = run({"serve", "--check"});
+  EXPECT_EQ(usual.code, 0) << usual.err;
+  EXPECT_THAT(usual.out, HasSubstr("sqlite:handoff.db on"));
+  EXPECT_THAT(usual.err, HasSubstr("HANDOFF_STORE is " + store));
+  const Ended given = run({"serve", "--check", "--store", file});
+  EXPECT_EQ(given.code, 0) << given.err;
+  EXPECT_THAT(given.out, HasSubstr(file + " on"));
+  EXPECT_EQ(given.err, "");
+  for (const auto& command : std::vector<std::vector<std::string>>{
+           {"serve", "--help"}, {"token", "create", "--help"}, {"token", "ls", "--help"}}) {
+    EXPECT_THAT(run(command).out, ::testing::Not(HasSubstr("http://<host>"))) << command[0];
   }
 }
 

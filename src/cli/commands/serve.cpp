@@ -43,6 +43,10 @@ void welcome(Session& session, const server::Listening& listening, const Config&
 
 Exit run(Session& session, const Options& options) {
   const Config config = server_config(session, options.flags);
+  if (const std::string store = store_elsewhere(); !store.empty() && !session.is_store_given) {
+    session.say("HANDOFF_STORE is {}, which the other commands ask; this serves {}", store,
+                config.store);
+  }
   if (options.only_checks) {
     session.out.line("the configuration is good: {} on {}:{}", config.store, config.address,
                      config.port);
@@ -79,6 +83,8 @@ void add_serve(Command& program) {
     command.option(fmt::format("{} {}", server_flag(keys[i].name), keys[i].value),
                    options->flags.values[i], std::string(keys[i].meaning));
   }
+  command.store_is(
+      "sqlite:<path>, or memory: (gone at the end); otherwise HANDOFF_STORE, or sqlite:handoff.db");
   command.note(
       "Each can be set by a flag, by the environment (HANDOFF_LISTEN=127.0.0.1:9000) or in the "
       "file, in that precedence.");
