@@ -17,6 +17,8 @@
 
 namespace handoff::server {
 
+class RequestMeters;
+
 struct ApiOptions {
   std::size_t payload_limit = std::size_t{1} << 20;
   std::size_t waiting_limit = 4096;  // Of requests that wait for a commit.
@@ -80,6 +82,7 @@ class Api final : public Service {
   ApiContext context_;
   Tokens tokens_;
   Router router_;
+  std::unique_ptr<RequestMeters> requests_;
   std::function<HttpCounters()> counters_;
   detail::atomic<bool> is_shutting_down_{false};
   Mutex failing_{{.name = "failures of requests"}};
