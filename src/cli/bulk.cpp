@@ -1,5 +1,6 @@
 #include "cli/bulk.hpp"
 
+#include "cli/people.hpp"
 #include "cli/session.hpp"
 
 namespace handoff::cli {
@@ -47,11 +48,25 @@ Exit change_each(Session& session, const BulkOptions& options, const BulkChange&
   return code;
 }
 
+bool means_all_queues(const tasks::BulkFilter& filter) {
+  return filter.queue.empty() && filter.kind.empty() && filter.group.empty();
+}
+
 Exit change_all(Session& session, const tasks::Tasks& tasks, const BulkOptions& options,
                 const BulkChange& change) {
+  const auto states = options.state ? std::vector{*options.state} : change.states;
   tasks::BulkFilter filter = options.filter;
+  if (!change.verb.empty() && !options.is_dry_run && means_all_queues(filter)) {
+    std::int64_t there = 0;
+    for (const tasks::TaskState each : states) {
+      filter.state = each;
+      there += or_fail(tasks.count(filter));
+    }
+    confirm(session, options.is_agreed,
+            fmt::format("{} {} tasks of all queues?", change.verb, for_people(there)));
+  }
   CountJson all;
-  for (const tasks::TaskState each : options.state ? std::vector{*options.state} : change.states) {
+  for (const tasks::TaskState each : states) {
     filter.state = each;
     all.count += or_fail(options.is_dry_run ? tasks.count(filter) : change.all(filter));
   }

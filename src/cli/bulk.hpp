@@ -15,6 +15,7 @@ struct BulkOptions {
   std::vector<tasks::TaskId> ids;
   bool is_all = false;
   bool is_dry_run = false;
+  bool is_agreed = false;
   tasks::BulkFilter filter;
   std::optional<tasks::TaskState> state;
 
@@ -25,6 +26,8 @@ struct BulkChange {
   std::vector<tasks::TaskState> states;  // Which --all means, if none is named.
   std::function<std::expected<tasks::TaskState, tasks::TaskError>(const tasks::TaskId& id)> one;
   std::function<std::expected<std::int64_t, tasks::TaskError>(const tasks::BulkFilter& filter)> all;
+  // "Cancel": what somebody is asked before it happens to the tasks of all queues. Empty: nobody is asked.
+  std::string verb{};
 };
 
 // Prints the ids that were changed, or with --all how many. An id that cannot be changed does not keep the others from it: the exit code is that of the first such.

@@ -113,6 +113,8 @@ void Command::example(std::string command, std::string shows) {
 
 void Command::note(std::string text) { parts_->note = std::move(text); }
 
+void Command::store_is(std::string meaning) { parts_->store = std::move(meaning); }
+
 void Command::runs(Run run, JsonOutput json) {
   parts_->run = std::move(run);
   parts_->json = json;
@@ -183,10 +185,7 @@ class Reading {
     app.add_option("--ca-file", session_.ca_file);
     app.add_flag("--json", session_.is_json);
     const bool is_lines = command.json == JsonOutput::lines;
-    command.options.push_back(
-        {"--store", "STORE",
-         "sqlite:<path>, or a server: http://<host>:<port>; otherwise HANDOFF_STORE, or "
-         "sqlite:handoff.db"});
+    command.options.push_back({"--store", "STORE", command.store});
     if (is_program) {
       command.options.push_back({"--token-file", "FILE",
                                  "The token that the server wants is in its first line; otherwise "

@@ -64,6 +64,8 @@ class Command {
 
   void example(std::string command, std::string shows);
   void note(std::string text);
+  // Of a command that does not ask servers: what its --store may be, instead of what it may be elsewhere.
+  void store_is(std::string meaning);
   void runs(Run run, JsonOutput json = JsonOutput::document);
 
  private:

@@ -34,6 +34,9 @@ struct Command::Parts {
   std::vector<Entry> arguments;
   std::vector<Entry> options;
   std::vector<Example> examples;
+  std::string store =
+      "sqlite:<path>, or a server: http://<host>:<port>; otherwise HANDOFF_STORE, or "
+      "sqlite:handoff.db";  // What --store means.
   std::string note;
   std::string version;  // Of the program.
   std::string footer;

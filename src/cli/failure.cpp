@@ -12,8 +12,8 @@ Exit exit_code_of(Code code) {
     case Code::too_large: return Exit::usage;
     case Code::not_found: return Exit::not_found;
     case Code::closed:
-    case Code::unavailable: return Exit::unavailable;
     case Code::forbidden:
+    case Code::unavailable: return Exit::unavailable;
     case Code::stopped:
     case Code::conflict:
     case Code::stale_lease:

@@ -52,6 +52,11 @@ std::string config_file(const ServerFlags& flags) {
   return std::filesystem::exists(usual_file) ? usual_file : "";
 }
 
+std::string store_elsewhere() {
+  const char* const store = std::getenv("HANDOFF_STORE");
+  return store != nullptr && is_server(store) ? store : "";
+}
+
 // The weakest first: what comes later counts.
 server::Config server_config(const Session& session, const ServerFlags& flags) {
   server::Config config;
@@ -59,7 +64,11 @@ server::Config server_config(const Session& session, const ServerFlags& flags) {
   if (flags.has_demo) config.store = "memory:";
   config.has_demo = flags.has_demo;
   must(server::check_environment(names_in_environment()));
-  must(server::set_from_environment(config, [](const char* name) { return std::getenv(name); }));
+  const bool leaves_store = session.is_store_given || !store_elsewhere().empty();
+  must(server::set_from_environment(config, [&](const char* name) -> const char* {
+    if (leaves_store && std::string_view(name) == "HANDOFF_STORE") return nullptr;
+    return std::getenv(name);
+  }));
   if (session.is_store_given) must(server::set(config, "store", session.store, "--store"));
   const auto keys = server::config_keys();
   for (std::size_t i = 0; i < keys.size(); ++i) {

@@ -23,6 +23,8 @@ struct ServerFlags {
 std::string server_flag(std::string_view key);
 // Empty if there is none.
 std::string config_file(const ServerFlags& flags);
+// HANDOFF_STORE, if it names a server and so is not for us: it is what the other commands go by. Empty otherwise.
+std::string store_elsewhere();
 // Throws Failure, saying what is wrong and where.
 server::Config server_config(const Session& session, const ServerFlags& flags);
 

@@ -72,8 +72,26 @@ std::vector<std::string> list_of(std::string_view value) {
   return list;
 }
 
+// As a browser sends it, without its port: of "[::1]:8077" that is "::1".
+bool is_host_name(std::string_view name) {
+  const bool is_plain = std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_' || c == ':';
+  });
+  return is_plain && std::ranges::count(name, ':') != 1;
+}
+
 Problem set_hosts(Config& config, std::string_view value) {
-  config.hosts = list_of(value);
+  auto hosts = list_of(value);
+  for (std::string& each : hosts) {
+    each.erase(0, std::min(each.find_first_not_of(' '), each.size()));
+    each.erase(each.find_last_not_of(' ') + 1);
+    if (each.empty() || !is_host_name(each)) {
+      return fmt::format("must be names with commas between them, without ports, got \"{}\"",
+                         value);
+    }
+  }
+  config.hosts = std::move(hosts);
   return std::nullopt;
 }
 

@@ -1,9 +1,13 @@
 #include "server/serve.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 #include "handoff/event.hpp"
@@ -13,6 +17,7 @@
 #include "server/api/api.hpp"
 #include "server/demo/demo.hpp"
 #include "server/http/http_server.hpp"
+#include "server/http/tls.hpp"
 #include "server/push/pusher.hpp"
 
 namespace handoff::server {
@@ -35,15 +40,43 @@ tasks::Tasks open_store(const Config& config) {
   return *std::move(opened);
 }
 
+std::string no_tokens(const Config& config) {
+  return fmt::format(
+      "{} can be reached from other machines, and there are no tokens: make one with "
+      "`handoff token "
+      "create --store {} --name admin --role admin`, or listen on 127.0.0.1",
+      config.address, config.store);
+}
+
 // Who can be reached from elsewhere asks who comes.
 void must_be_safe(const Config& config, Tokens& tokens) {
   if (is_loopback(config.address)) return;
   if (tokens.are_needed()) return tokens.need_always();
+  throw std::runtime_error(no_tokens(config));
+}
+
+void check_folder(const std::string& path) {
+  std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (folder.empty()) folder = ".";
+  if (::access(folder.c_str(), W_OK | X_OK) == 0) return;
   throw std::runtime_error(
-      fmt::format("{} can be reached from other machines, and there are no tokens: make one with "
-                  "`handoff token "
-                  "create --store {} --name admin --role admin`, or listen on 127.0.0.1",
-                  config.address, config.store));
+      fmt::format("the store cannot be in {}: {}; make that folder, or choose another by store",
+                  folder.string(), std::generic_category().message(errno)));
+}
+
+// What must_be_safe() wants, where there may be no store yet.
+void check_store(const Config& config) {
+  constexpr std::string_view file_scheme = "sqlite:";
+  bool has_tokens = false;
+  if (config.store.starts_with(file_scheme)) {
+    const std::string path = config.store.substr(file_scheme.size());
+    check_folder(path);
+    if (std::filesystem::exists(path)) {
+      const tasks::Tasks tasks = open_store(config);
+      has_tokens = !list_tokens(tasks::TasksAccess::core(tasks)).empty();
+    }
+  }
+  if (!has_tokens && !is_loopback(config.address)) throw std::runtime_error(no_tokens(config));
 }
 
 HttpOptions http_options(const Config& config, Log& log) {
@@ -98,6 +131,16 @@ PusherOptions pusher_options(const Config& config, std::shared_ptr<Event> bell) 
 }
 
 }  // namespace
+
+Configured check_to_serve(const Config& config) {
+  try {
+    if (!config.tls_certificate.empty()) TlsContext(config.tls_certificate, config.tls_key);
+    check_store(config);
+  } catch (const std::runtime_error& error) {
+    return std::unexpected(error.what());
+  }
+  return {};
+}
 
 void serve(const Config& config, const std::stop_token& stop,
            const std::function<void(const Listening&)>& on_listening) {

@@ -284,5 +284,24 @@ TEST_F(QueueCommands, DoctorSaysWhatIsWrong) {
   EXPECT_THAT(broken.out, HasSubstr("FAIL  store"));
 }
 
+TEST_F(QueueCommands, DoctorWarnsIfOthersMayReadTheFile) {
+  if (store.starts_with("http")) GTEST_SKIP() << "it looks at the file";
+  using std::filesystem::perms;
+  ASSERT_EQ(run({"enqueue", "k"}).code, 0);
+  const tasks::Tasks keeps_it_open = open();
+  for (const char* const each : {"tasks.db", "tasks.db-wal", "tasks.db-shm"}) {
+    EXPECT_EQ(std::filesystem::status(path(each)).permissions(),
+              perms::owner_read | perms::owner_write)
+        << each;
+  }
+  EXPECT_THAT(run({"doctor"}).out, Not(HasSubstr("chmod")));
+  std::filesystem::permissions(path("tasks.db"), perms::others_read,
+                               std::filesystem::perm_options::add);
+  EXPECT_THAT(run({"doctor"}).out, HasSubstr("others may read it"));
+  const tasks::Tasks opened_again = open();  // What is there keeps what it has.
+  EXPECT_EQ(std::filesystem::status(path("tasks.db")).permissions() & perms::others_read,
+            perms::others_read);
+}
+
 }  // namespace
 }  // namespace handoff::tests

@@ -61,14 +61,28 @@ namespace {
 class Served : public ServedCliTest {};
 
 TEST_F(Served, CommandsOfTheStoreStayWhereItIs) {
-  const Ended serve = run({"serve", "--check"});
-  EXPECT_EQ(serve.code, 2);
-  EXPECT_THAT(serve.err, HasSubstr("must be \"sqlite:<path>\""));
+  EXPECT_EQ(run({"serve", "--check", "--store", store}).code, 2);
   for (const auto& command : std::vector<std::vector<std::string>>{
            {"token", "ls"}, {"token", "create", "--name", "x"}, {"token", "revoke", "x"}}) {
     const Ended ended = run(command);
     EXPECT_EQ(ended.code, 2) << command[0];
     EXPECT_THAT(ended.err, HasSubstr("where the store is"));
+  }
+}
+
+// HANDOFF_STORE names a server: for the commands that ask one.
+TEST_F(Served, ServeLeavesAStoreOfOthersAlone) {
+  const Ended usual = run({"serve", "--check"});
+  EXPECT_EQ(usual.code, 0) << usual.err;
+  EXPECT_THAT(usual.out, HasSubstr("sqlite:handoff.db on"));
+  EXPECT_THAT(usual.err, HasSubstr("HANDOFF_STORE is " + store));
+  const Ended given = run({"serve", "--check", "--store", file});
+  EXPECT_EQ(given.code, 0) << given.err;
+  EXPECT_THAT(given.out, HasSubstr(file + " on"));
+  EXPECT_EQ(given.err, "");
+  for (const auto& command : std::vector<std::vector<std::string>>{
+           {"serve", "--help"}, {"token", "create", "--help"}, {"token", "ls", "--help"}}) {
+    EXPECT_THAT(run(command).out, ::testing::Not(HasSubstr("http://<host>"))) << command[0];
   }
 }
 
@@ -96,12 +110,26 @@ TEST_F(Served, TokensComeFromAFileOrTheEnvironment) {
   EXPECT_THAT(run({"queues"}).err, HasSubstr("HANDOFF_TOKEN"));
   EXPECT_EQ(run({"enqueue", "k"}, "", {"HANDOFF_TOKEN=" + produce}).code, 0);
   const Ended refused = run({"pause", "default"}, "", {"HANDOFF_TOKEN=" + produce});
-  EXPECT_EQ(refused.code, 1);
+  EXPECT_EQ(refused.code, 4);
   EXPECT_THAT(refused.err, HasSubstr("role admin"));
+  const Ended works = run({"work", "--", "true"}, "", {"HANDOFF_TOKEN=" + produce});
+  EXPECT_EQ(works.code, 4);
+  EXPECT_THAT(works.err, HasSubstr("role work"));
+  const std::string worker = make("me2", "work");
+  eventually([&] {  // It counts within a second.
+    return run({"work", "--until-idle", "--", "true"}, "", {"HANDOFF_TOKEN=" + worker}).code == 0;
+  });
   EXPECT_EQ(run({"pause", "default", "--token-file", path("admin")}).code, 0);
   EXPECT_EQ(run({"--token-file", path("admin"), "resume", "default"}).code, 0);
   EXPECT_EQ(run({"resume", "default"}, "", {"HANDOFF_TOKEN_FILE=" + path("admin")}).code, 0);
   EXPECT_EQ(run({"queues", "--token-file", path("none")}).code, 2);
+}
+
+TEST_F(Served, TheAuditLogNamesWhoWasRefused) {
+  std::string shop = run({"token", "create", "--name", "shop", "--store", file}).out;
+  shop.pop_back();
+  eventually([&] { return run({"pause", "q"}, "", {"HANDOFF_TOKEN=" + shop}).code == 4; }, 60s);
+  eventually([&] { return server.log().find(R"("token":"shop")") != std::string::npos; });
 }
 
 TEST_F(Served, ProgramsDieWithAWorkerThatIsKilled) {

@@ -132,7 +132,19 @@ TEST_F(TaskCommands, AllThatAFilterMeansCanBeChanged) {
   EXPECT_EQ(run({"dead"}).code, 0);
   EXPECT_EQ(run({"retry", "--all", "--queue", "q", "--kind", "a"}).out, "3\n");
   EXPECT_EQ(text_at(json_of(run({"cancel", "--all", "--queue", "q", "--json"}).out), "count"), "4");
-  EXPECT_EQ(run({"cancel", "--all"}).out, "0\n");
+  EXPECT_EQ(run({"cancel", "--all", "--yes"}).out, "0\n");
+}
+
+TEST_F(TaskCommands, CancellingThoseOfAllQueuesAsksOrNeedsYes) {
+  enqueue("k", {"--queue", "one"});
+  enqueue("k", {"--queue", "two"});
+  const Ended unsure = run({"cancel", "--all"});
+  EXPECT_EQ(unsure.code, 2);
+  EXPECT_THAT(unsure.err, HasSubstr("--yes"));
+  EXPECT_EQ(run({"cancel", "--all", "--state", "ready"}).code, 2);
+  EXPECT_EQ(run({"cancel", "--all", "--dry-run"}).out, "2\n");
+  EXPECT_EQ(run({"cancel", "--all", "--queue", "one"}).out, "1\n");
+  EXPECT_EQ(run({"cancel", "--all", "-y"}).out, "1\n");
 }
 
 TEST_F(TaskCommands, ChangesWantToKnowWhich) {

@@ -1,5 +1,6 @@
 // Queues, schedules, events, tokens, and the server itself.
 #include "server/api_fixture.hpp"
+#include "server/exposition.hpp"
 
 namespace handoff::tests {
 namespace {
@@ -226,6 +227,28 @@ TEST_F(ApiSystem, HasMetrics) {
         "handoff_store_commits_total"}) {
     EXPECT_THAT(text, HasSubstr(each));
   }
+}
+
+TEST_F(ApiSystem, MetersRequestsByRouteAndHowTheyEnded) {
+  const std::string id = add();
+  EXPECT_EQ(get("/v1/tasks/" + id).status, 200);
+  EXPECT_EQ(get("/v1/tasks/" + id + "?wait=10ms").status, 200);
+  EXPECT_EQ(get("/v1/tasks/018fe1a2-6c10-7a3b-9c1d-0f2e4d5a6b7c").status, 404);
+  EXPECT_EQ(claim().status, 200);
+  EXPECT_EQ(get("/nothing").status, 404);
+  EXPECT_EQ(get("/nothing/else").status, 404);
+  const Exposition metrics(get("/metrics").answer.body);
+  EXPECT_THAT(metrics.problems, ::testing::IsEmpty());
+  const auto requests = [&](const std::string& labels) {
+    return metrics.value("handoff_http_request_seconds_count", "{" + labels + "}").value_or(0);
+  };
+  const std::string one = R"(route="/v1/tasks/{id}",method="GET",)";
+  EXPECT_EQ(requests(R"(route="/v1/tasks",method="POST",status="2xx",waits="false")"), 1);
+  EXPECT_EQ(requests(one + R"(status="2xx",waits="false")"), 1);
+  EXPECT_EQ(requests(one + R"(status="2xx",waits="true")"), 1);
+  EXPECT_EQ(requests(one + R"(status="4xx",waits="false")"), 1);
+  EXPECT_EQ(requests(R"(route="/v1/claim",method="POST",status="2xx",waits="true")"), 1);
+  EXPECT_EQ(requests(R"x(route="(none)",method="(any)",status="4xx",waits="false")x"), 2);
 }
 
 TEST_F(ApiSystem, DescribesEveryRoute) {

@@ -22,7 +22,8 @@ Exit cancel(Session& session, const Options& options) {
        .all =
            [&](const tasks::BulkFilter& filter) {
              return tasks.cancel_all(filter, options.reason);
-           }});
+           },
+       .verb = "Cancel"});
 }
 
 }  // namespace
@@ -32,6 +33,7 @@ void add_cancel(Command& program) {
   Command& command =
       program.add("cancel", "Cancel tasks that are not finished, also while they run.", "Tasks");
   options->which.declare(command, "waiting, scheduled, ready and running");
+  command.flag("-y,--yes", options->which.is_agreed, "With --all, of all queues: do not ask");
   command.option("--reason TEXT", options->reason, "Why; kept with the task");
   command.example("handoff cancel 018fe1a2-6c10-7a3b-9c1d-0f2e4d5a6b7c --reason 'sent twice'",
                   "if it runs, its handler is asked to stop");

@@ -76,6 +76,13 @@ void check_file(Report& report, const std::string& path) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
   report.add("file", Verdict::ok, fmt::format("{}, {}", path, bytes_for_people(error ? 0 : size)));
+  const auto may = std::filesystem::status(path, error).permissions();
+  if (!error && (may & std::filesystem::perms::others_read) != std::filesystem::perms::none) {
+    report.add("file", Verdict::warn,
+               fmt::format("others may read it, payloads and secrets included; `chmod o= {0} "
+                           "{0}-wal {0}-shm`",
+                           path));
+  }
 }
 
 std::string folder_of(const std::string& path) {

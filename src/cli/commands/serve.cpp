@@ -41,13 +41,35 @@ void welcome(Session& session, const server::Listening& listening, const Config&
   talk.flush();
 }
 
+struct CheckedJson {
+  bool ok = true;
+  std::string store;
+  std::string listen;
+  bool tls = false;
+};
+BOOST_DESCRIBE_STRUCT(CheckedJson, (), (ok, store, listen, tls))
+
+Exit check(Session& session, const Config& config) {
+  if (const auto good = server::check_to_serve(config); !good) {
+    throw Failure(Exit::usage, good.error());
+  }
+  const std::string listen = fmt::format("{}:{}", config.address, config.port);
+  if (session.is_json) {
+    session.out.json(CheckedJson{
+        .store = config.store, .listen = listen, .tls = !config.tls_certificate.empty()});
+  } else {
+    session.out.line("the configuration is good: {} on {}", config.store, listen);
+  }
+  return Exit::ok;
+}
+
 Exit run(Session& session, const Options& options) {
   const Config config = server_config(session, options.flags);
-  if (options.only_checks) {
-    session.out.line("the configuration is good: {} on {}:{}", config.store, config.address,
-                     config.port);
-    return Exit::ok;
+  if (const std::string store = store_elsewhere(); !store.empty() && !session.is_store_given) {
+    session.say("HANDOFF_STORE is {}, which the other commands ask; this serves {}", store,
+                config.store);
   }
+  if (options.only_checks) return check(session, config);
   const std::stop_token stop = stop_on_signals(SIGTERM, SIGINT);
   try {
     server::serve(config, stop, [&](const server::Listening& listening) {
@@ -69,7 +91,8 @@ void add_serve(Command& program) {
       program.add("serve", "Serves the HTTP API of a store, until SIGTERM or Ctrl-C.");
   command.option("--config FILE", options->flags.config,
                  "Settings as TOML; handoff.toml, if it is here and no other is named");
-  command.flag("--check", options->only_checks, "Only say whether the configuration is good");
+  command.flag("--check", options->only_checks,
+               "Only say whether the configuration is good: all but whether the port is free");
   command.flag("--demo", options->flags.has_demo,
                "With a shop that hands in tasks and a worker that does them; in memory, unless a "
                "store is named");
@@ -79,6 +102,8 @@ void add_serve(Command& program) {
     command.option(fmt::format("{} {}", server_flag(keys[i].name), keys[i].value),
                    options->flags.values[i], std::string(keys[i].meaning));
   }
+  command.store_is(
+      "sqlite:<path>, or memory: (gone at the end); otherwise HANDOFF_STORE, or sqlite:handoff.db");
   command.note(
       "Each can be set by a flag, by the environment (HANDOFF_LISTEN=127.0.0.1:9000) or in the "
       "file, in that precedence.");

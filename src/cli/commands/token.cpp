@@ -9,6 +9,8 @@ namespace handoff::cli {
 
 namespace {
 
+constexpr auto where = "sqlite:<path>; otherwise HANDOFF_STORE, or sqlite:handoff.db";
+
 struct CreateOptions {
   std::string name;
   std::string role = "produce";
@@ -92,6 +94,7 @@ void add_create(Command& token) {
   command.option("--role ROLE", options->role,
                  "produce (hand in, look), work (also claim and report) or admin; produce");
   command.option("--expires-in TIME", options->expires_in, "How long it is good; for ever");
+  command.store_is(where);
   command.example("handoff token create --name shop --role produce", "for those who hand in tasks");
   command.runs([options](Session& session) { return create(session, *options); });
 }
@@ -103,11 +106,13 @@ void add_token(Command& program) {
       "token", "Who may use a server of this store. Without tokens, anybody on this machine.");
   add_create(token);
   Command& ls = token.add("ls", "Lists them, without their secrets.");
+  ls.store_is(where);
   ls.example("handoff token ls", "names, roles, and until when they are good");
   ls.runs([](Session& session) { return list(session); }, JsonOutput::lines);
   auto name = std::make_shared<std::string>();
   Command& gone = token.add("revoke", "Lets its holder in no more, within a second.");
   gone.argument("NAME", *name, "Which one");
+  gone.store_is(where);
   gone.example("handoff token revoke shop", "from now on it is refused");
   gone.runs([name](Session& session) { return revoke(session, *name); });
   token.example("handoff token create --name shop --role produce", "make one");

@@ -18,6 +18,7 @@
 #include "handoff/tasks/limits.hpp"
 #include "handoff/tasks/worker.hpp"
 #include "handoff/thread.hpp"
+#include "tasks/call.hpp"
 #include "tasks/quoted.hpp"
 
 namespace handoff::cli {
@@ -97,12 +98,12 @@ std::string outcome_of(const tasks::Finish& finish) {
 
 class ProcessWorker {
  public:
-  ProcessWorker(Session& session, const Options& options)
+  ProcessWorker(Session& session, const tasks::Tasks& tasks, const Options& options)
       : options_(options),
         program_{options.program, session.store, options.defer_for, options.grace},
         journal_(session, options),
         processes_({.processes = places(), .capacity = places(), .name = "programs"}),
-        worker_(session.open(StoreUse::hand_in), worker_options()) {
+        worker_(tasks, worker_options()) {
     const auto run = [this](const tasks::Json& payload, tasks::Context& context) {
       return attempt(payload, context);
     };
@@ -181,6 +182,22 @@ void check_program(const std::string& program) {
                                          std::generic_category().message(errno)));
 }
 
+// A worker waits for a server that has gone, but a token that may not work will never do. So it is tried once: by a heartbeat
+// for a task that nobody has, which only those who may work can send, and which changes nothing.
+void check_token(const Session& session, const tasks::Tasks& tasks) {
+  if (!is_server(session.store)) return;
+  const tasks::Extension nothing{
+      .id = tasks::TaskId::make(std::chrono::system_clock::now()), .lease = {}, .lease_for = 1s};
+  const auto told =
+      tasks::transact<bool>(tasks::TasksAccess::core(tasks), [&](tasks::Transaction& transaction) {
+        transaction.extend({&nothing, 1});
+        return std::expected<bool, tasks::TaskError>(true);
+      });
+  if (!told && told.error().code == tasks::TaskError::Code::forbidden) {
+    throw failure_of(told.error());
+  }
+}
+
 // -- Running --------------------------------------------------------------------------------------
 
 // The worker has a thread of its own. This one, which gets the signals, waits for its end in a call of the system, where they find it at once.
@@ -208,7 +225,9 @@ Exit work(Session& session, const Options& options) {
   check_program(options.program.front());
   const std::stop_token stop = stop_on_signals(SIGTERM, SIGINT, SIGHUP);
   try {
-    ProcessWorker worker(session, options);
+    const tasks::Tasks tasks = session.open(StoreUse::hand_in);
+    check_token(session, tasks);
+    ProcessWorker worker(session, tasks, options);
     if (!options.quiet) {
       session.say("works on {}, {} at a time; Ctrl-C ends it", fmt::join(options.queues, ", "),
                   options.concurrency);

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "server/api/request_meters.hpp"
+
 namespace handoff::server {
 
 namespace {
@@ -12,6 +14,15 @@ constexpr auto between_sweeps = std::chrono::seconds(15);
 constexpr auto between_failures = std::chrono::seconds(1);
 
 bool is_change(const Route& route) { return route.method != Method::get; }
+
+// Whether the answer may take its time by design.
+bool takes_its_time(const Route& route, const Request& request) {
+  const auto asks = [&] {
+    return std::ranges::find(request.query, "wait", &Pairs::value_type::first) !=
+           request.query.end();
+  };
+  return route.waits == Waits::always || (route.waits == Waits::if_asked && asks());
+}
 }  // namespace
 
 Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
@@ -49,6 +60,7 @@ Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
   add_pages(router_);
   if (options.demo != nullptr) add_demo_routes(router_, context_);
   add_system_routes();
+  requests_ = std::make_unique<RequestMeters>(router_);
   context_.core->observe([this](const tasks::Changes& changes) {
     events_.add(changes);
     meters_.add(changes);
@@ -104,12 +116,7 @@ void Api::finish(Deadline deadline) {
 
 bool Api::may_wait(const Request& request) const {
   const auto match = router_.find(request);
-  if (!match) return false;
-  const auto asks = [&] {
-    return std::ranges::find(request.query, "wait", &Pairs::value_type::first) !=
-           request.query.end();
-  };
-  return match->route->waits == Waits::always || (match->route->waits == Waits::if_asked && asks());
+  return match && takes_its_time(*match->route, request);
 }
 
 Response Api::refuse(int status, std::string_view code, std::string_view message) const {
@@ -118,10 +125,10 @@ Response Api::refuse(int status, std::string_view code, std::string_view message
   return to_response(error);
 }
 
-Tokens::Holder Api::let_in(const Route& route, const Request& request) {
-  if (route.role == Role::nobody) return {};
-  auto holder = must(tokens_.holder(request.authorization));
-  if (holder.role >= route.role) return holder;
+void Api::let_in(const Route& route, const Request& request, Tokens::Holder& holder) {
+  if (route.role == Role::nobody) return;
+  holder = must(tokens_.holder(request.authorization));
+  if (holder.role >= route.role) return;
   throw ApiFailure(
       {.status = 403,
        .code = "forbidden",
@@ -160,6 +167,7 @@ void Api::note_failure(const Request& request, const ApiError& error) {
 Lazy<Response> Api::answer(Request given) {
   const auto kept = std::make_shared<const Request>(std::move(given));
   const Request& request = *kept;
+  const TimePoint began = now();
   std::optional<ApiError> error;
   Response response;
   const Route* route = nullptr;
@@ -167,7 +175,7 @@ Lazy<Response> Api::answer(Request given) {
   try {
     auto match = must(router_.find(request));
     route = match.route;
-    who = let_in(*route, request);
+    let_in(*route, request, who);
     Call call(kept, std::move(match.parameters));
     auto lazy = route->handler(std::move(call));
     response = co_await std::move(lazy);
@@ -181,6 +189,8 @@ Lazy<Response> Api::answer(Request given) {
     response = to_response(*error);
   }
   if (route != nullptr) audit(*route, request, who, response.status);
+  const bool is_long = route != nullptr && takes_its_time(*route, request);
+  requests_->add(route, is_long, response.status, now() - began);
   co_return response;
 }
 

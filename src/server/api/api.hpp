@@ -17,6 +17,8 @@
 
 namespace handoff::server {
 
+class RequestMeters;
+
 struct ApiOptions {
   std::size_t payload_limit = std::size_t{1} << 20;
   std::size_t waiting_limit = 4096;  // Of requests that wait for a commit.
@@ -58,8 +60,8 @@ class Api final : public Service {
   }
 
  private:
-  // Throws ApiFailure.
-  Tokens::Holder let_in(const Route& route, const Request& request);
+  // Throws ApiFailure. `holder` is who it is, also if that one may not.
+  void let_in(const Route& route, const Request& request, Tokens::Holder& holder);
   void audit(const Route& route, const Request& request, const Tokens::Holder& who, int status);
   void list_worker(const std::string& name, const std::vector<std::string>& queues);
   void note_failure(const Request& request, const ApiError& error);
@@ -80,6 +82,7 @@ class Api final : public Service {
   ApiContext context_;
   Tokens tokens_;
   Router router_;
+  std::unique_ptr<RequestMeters> requests_;
   std::function<HttpCounters()> counters_;
   detail::atomic<bool> is_shutting_down_{false};
   Mutex failing_{{.name = "failures of requests"}};

@@ -105,6 +105,25 @@ void add_http(Text& text, const HttpCounters& http) {
   text.sample("handoff_http_requests_total", "", http.requests);
 }
 
+void add_requests(Text& text, const RequestMeters& requests) {
+  constexpr std::string_view name = "handoff_http_request_seconds";
+  text.family(name, "histogram", "From a request that was read to its answer, by route.");
+  const std::string bucket = fmt::format("{}_bucket", name);
+  for (const auto& look : requests.look()) {
+    std::uint64_t below = 0;
+    for (std::size_t i = 0; i < RequestMeters::bounds.size(); ++i) {
+      below += look.counts[i];
+      text.sample(bucket, fmt::format("{{{},le=\"{}\"}}", look.labels, RequestMeters::bounds[i]),
+                  below);
+    }
+    below += look.counts.back();
+    text.sample(bucket, fmt::format("{{{},le=\"+Inf\"}}", look.labels), below);
+    const std::string labels = fmt::format("{{{}}}", look.labels);
+    text.sample(fmt::format("{}_sum", name), labels, look.sum_seconds);
+    text.sample(fmt::format("{}_count", name), labels, below);
+  }
+}
+
 using Totals = tasks::Batcher::Totals;
 
 struct Commits {
@@ -161,7 +180,7 @@ void add_store(Text& text, ApiContext& api) {
 
 }  // namespace
 
-std::string metrics_text(ApiContext& api, const HttpCounters& http) {
+std::string metrics_text(ApiContext& api, const HttpCounters& http, const RequestMeters& requests) {
   Text text;
   add_depths(text, api.tasks.queues(), api.core->clock().now());
   const Looks looks = api.meters.look_at_all();
@@ -171,6 +190,7 @@ std::string metrics_text(ApiContext& api, const HttpCounters& http) {
   add_histogram(text, "handoff_run_seconds", "How long attempts took.", looks, &Meters::Look::runs);
   add_store(text, api);
   add_http(text, http);
+  add_requests(text, requests);
   return text.take();
 }
 

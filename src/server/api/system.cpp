@@ -27,7 +27,7 @@ Response Api::readiness() {
 
 Response Api::metrics() {
   return {.status = 200,
-          .body = metrics_text(context_, counters_ ? counters_() : HttpCounters()),
+          .body = metrics_text(context_, counters_ ? counters_() : HttpCounters(), *requests_),
           .content_type = "text/plain; version=0.0.4"};
 }
 

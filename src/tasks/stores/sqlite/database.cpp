@@ -108,8 +108,20 @@ void throw_damaged(sqlite3* connection, std::string_view why) {
                  .field = {}});
 }
 
+namespace {
+
+// Payloads are nobody's business but the owner's. SQLite gives what it puts beside the file the permissions of the file; one that
+// is there keeps what it has. What goes wrong here goes wrong when it is opened, too, and is told there.
+void make_private(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file >= 0) ::close(file);
+}
+
+}  // namespace
+
 Database::Database(const std::string& path, Mode mode, const DatabaseOptions& options)
     : is_own_(true) {
+  if (mode == Mode::read_write && options.vfs.empty() && path != ":memory:") make_private(path);
   const int flags = (mode == Mode::read_only ? SQLITE_OPEN_READONLY
                                              : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) |
                     SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
