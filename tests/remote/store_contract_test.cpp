@@ -31,6 +31,7 @@ class StoreTest : public ::testing::TestWithParam<std::string> {
         {"KeepToARate", "the server waits itself until it may give more"},
         {"PurgeAQueue", "a server refuses to purge what runs; a store has nothing to purge then"},
         {"KeepTheirNumbersWhateverHappens", "it counts in the transaction that changes"},
+        {"KnowOfWorkersThatAreThereUntilTheirLeasesSayOtherwise", "a server hears of workers"},
     };
     const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
     const auto why = not_for_servers.find(test.substr(0, test.find('/')));

@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <random>
+#include <string>
+#include <string_view>
 
 #ifndef HANDOFF_STORE_KINDS  // tests/remote has others.
 #define HANDOFF_STORE_KINDS "memory", "file"
@@ -667,6 +670,41 @@ TEST_P(Stores, ListTasksPageByPage) {
   EXPECT_THAT(seen, ElementsAre("4", "3", "2", "1", "0"));
   filter = {.kind = "other"};
   EXPECT_TRUE(with([&](Transaction& each) { return each.list(filter); }).tasks.empty());
+}
+
+// -- Workers --------------------------------------------------------------------------------------
+
+TEST_P(Stores, KnowOfWorkersThatAreThereUntilTheirLeasesSayOtherwise) {
+  const auto seen = [&](std::string_view name) {
+    const auto all = with([&](Transaction& each) { return each.workers(); });
+    const auto found = std::ranges::find(all, name, &WorkerLook::name);
+    return found == all.end() ? Time() : found->seen_at;
+  };
+  const Time began = clock.now();
+  with([&](Transaction& each) {
+    each.add_worker({.name = "here", .queues = {}, .kinds = {}});
+    each.add_worker({.name = "elsewhere", .queues = {}, .kinds = {}});
+  });
+  add(task("1"));
+  add(task("2"));
+  const auto claim_for = [&](const std::string& worker, bool is_for_others) {
+    with([&](Transaction& each) {
+      const ClaimRequest request{.queue = "q",
+                                 .most = 1,
+                                 .lease_for = 1min,
+                                 .worker = worker,
+                                 .is_for_others = is_for_others};
+      ASSERT_EQ(each.claim(request).tasks.size(), 1u);
+    });
+  };
+  claim_for("here", false);
+  claim_for("elsewhere", true);
+  clock.advance(50s);
+  EXPECT_EQ(seen("here"), clock.now());
+  EXPECT_EQ(seen("elsewhere"), clock.now());
+  clock.advance(20s);  // Nobody has extended its lease.
+  EXPECT_EQ(seen("here"), clock.now());
+  EXPECT_EQ(seen("elsewhere"), began);
 }
 
 // -- Numbers --------------------------------------------------------------------------------------

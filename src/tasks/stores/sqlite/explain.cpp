@@ -191,13 +191,14 @@ std::vector<WorkerLook> SqliteTransaction::workers() {
     }
     look.kinds = words(query.text(3));
     look.started_at = query.time(4);
-    look.seen_at = query.time(5);
-    Query running(
-        database(),
-        "select id, queue, kind, started_at from handoff_task where state = 3 and worker = ? "
-        "order by lease_until limit 1000",
-        std::string_view(look.name));
+    // Its process is there, or keeps it listed; only tasks whose leases have ended say that it is silent.
+    look.seen_at = now_;
+    Query running(database(),
+                  "select id, queue, kind, started_at, process is null and lease_until < ? from "
+                  "handoff_task where state = 3 and worker = ? order by lease_until limit 1000",
+                  since_boot_, std::string_view(look.name));
     while (running.next()) {
+      if (running.number(4) != 0) look.seen_at = query.time(5);
       look.running.push_back({.task = running.id(0),
                               .queue = rows_.queue(running.number(1)).name,
                               .kind = std::string(running.text(2)),
