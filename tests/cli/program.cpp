@@ -16,6 +16,7 @@
 #include <stdexcept>
 
 #include "handoff/process_pool.hpp"
+#include "handoff/testing/eventually.hpp"
 
 namespace handoff::tests {
 
@@ -125,6 +126,13 @@ void Terminal::wait_for(const std::string& text) {
   while (shown_.find(text) == std::string::npos) {
     if (!read()) throw std::runtime_error("it ended without: " + text + "; it showed: " + shown_);
   }
+}
+
+void Terminal::wait_until_it_waits() const {
+  testing::eventually([&] {
+    const std::string stat = content("/proc/" + std::to_string(id_) + "/stat");
+    return stat.find(") S ") != std::string::npos;
+  });
 }
 
 int Terminal::wait() {

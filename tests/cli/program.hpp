@@ -62,6 +62,8 @@ class Terminal {
   void type(const std::string& keys) const;
   // Throws std::runtime_error if it ends first.
   void wait_for(const std::string& text);
+  // Until its first thread waits in a call of the system: there a signal reaches it under ThreadSanitizer, too.
+  void wait_until_it_waits() const;
   // Its exit status, once it has ended.
   int wait();
   const std::string& shown() const { return shown_; }

@@ -217,6 +217,7 @@ TEST_F(QueueCommands, TopPutsTheTerminalBackWhenASignalEndsIt) {
   enqueue("k");
   Terminal terminal({"top"}, store);
   terminal.wait_for("DONE/S");
+  terminal.wait_until_it_waits();
   terminal.type("\x03");  // Ctrl-C.
   EXPECT_EQ(terminal.wait(), 0);
   EXPECT_THAT(terminal.shown(), ::testing::EndsWith("\x1b[?7h\x1b[?25h\x1b[?1049l"));
