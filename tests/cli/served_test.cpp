@@ -23,6 +23,7 @@ class ServedCliTest : public CliTest {
   void SetUp() override {
     static const std::map<std::string, std::string> not_for_servers{
         {"DoctorSaysWhatIsWrong", "it looks at the file"},
+        {"DoctorWarnsIfOthersMayReadTheFile", "it looks at the file"},
         {"DoctorLooksAtTheConfigurationOfTheServer", "that is on the server's machine"},
         {"DeadOnesAreCountedByTheirReason", "it begins with a file that is not there"},
         {"PrintsTheIdOfAStoredTask", "a server writes payloads anew, without blanks"},

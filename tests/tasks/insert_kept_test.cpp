@@ -18,14 +18,7 @@ using namespace tasks;
 
 class KeptTasks : public StoreTest {
  protected:
-  // They are kept until the transaction has ended, as its callers do.
-  static std::vector<NewTask> numbered(int count) {
-    std::vector<NewTask> all;
-    for (int i = 0; i < count; ++i) {
-      all.push_back({.queue = "q", .kind = "k", .payload = std::to_string(i)});
-    }
-    return all;
-  }
+  // `task` is kept by the test until the transaction has ended, as callers of the store do.
   static Enqueued keep(Transaction& transaction, const NewTask& task) {
     return transaction.insert_kept(std::span(&task, 1)).value().front();
   }

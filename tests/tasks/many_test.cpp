@@ -16,13 +16,6 @@ using ::testing::Each;
 
 class Many : public StoreTest {
  protected:
-  static std::vector<NewTask> numbered(int count) {
-    std::vector<NewTask> all;
-    for (int i = 0; i < count; ++i) {
-      all.push_back({.queue = "q", .kind = "k", .payload = std::to_string(i)});
-    }
-    return all;
-  }
   static std::vector<Outcome> done(const std::vector<Claimed>& all) {
     std::vector<Outcome> outcomes;
     for (const Claimed& each : all) {

@@ -59,6 +59,13 @@ class StoreTest : public ::testing::TestWithParam<std::string> {
     }
   }
 
+  static std::vector<tasks::NewTask> numbered(int count) {
+    std::vector<tasks::NewTask> all;
+    for (int i = 0; i < count; ++i) {
+      all.push_back({.queue = "q", .kind = "k", .payload = std::to_string(i)});
+    }
+    return all;
+  }
   std::expected<std::vector<tasks::Enqueued>, tasks::TaskError> insert(
       const std::vector<tasks::NewTask>& all) {
     return with([&](tasks::Transaction& each) { return each.insert(all); });

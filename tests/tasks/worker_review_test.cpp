@@ -7,6 +7,8 @@
 #include <latch>
 #include <memory>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "handoff/event.hpp"
 #include "handoff/log.hpp"
@@ -29,6 +31,29 @@ NewTask plain(std::string kind = "k") { return {.queue = "q", .kind = std::move(
 
 class WorkersOnTheEdge : public ::testing::Test {
  protected:
+  void expect_others_do_what_a_busy_one_cannot(std::vector<WorkerQueue> its_queues) {
+    Worker busy{tasks, {.queues = std::move(its_queues), .name = "busy"}};
+    Worker idle{tasks, {.queues = {{"q", 1}}, .name = "idle"}};
+    std::atomic<int> done_by_idle = 0;
+    busy.handle("k", [&](const Json&, Context&) {
+      began.set();
+      EXPECT_TRUE(may_end.wait());
+    });
+    idle.handle("k", [&](const Json&, Context&) { ++done_by_idle; });
+    ASSERT_TRUE(tasks.enqueue(plain()));
+    Running first(busy);
+    ASSERT_TRUE(began.wait());
+    Running second(idle);
+    // One by one, so that each rings one of them only.
+    for (int i = 1; i <= 20; ++i) {
+      ASSERT_TRUE(tasks.enqueue(plain()));
+      eventually([&] { return done_by_idle == i; });
+    }
+    may_end.set();
+    first.stop();
+    second.stop();
+  }
+
   const Tasks tasks = tasks::open("memory:").value();
   Event began;
   Event may_end;
@@ -44,49 +69,12 @@ class WorkersByTheTestsClock : public ::testing::Test {
 };
 
 TEST_F(WorkersOnTheEdge, LeaveToOthersWhatTheyHaveNoRoomFor) {
-  Worker busy{tasks, {.queues = {{"q", 1}}, .name = "busy"}};
-  Worker idle{tasks, {.queues = {{"q", 1}}, .name = "idle"}};
-  std::atomic<int> done_by_idle = 0;
-  busy.handle("k", [&](const Json&, Context&) {
-    began.set();
-    EXPECT_TRUE(may_end.wait());
-  });
-  idle.handle("k", [&](const Json&, Context&) { ++done_by_idle; });
-  ASSERT_TRUE(tasks.enqueue(plain()));
-  Running first(busy);
-  ASSERT_TRUE(began.wait());
-  Running second(idle);
-  // One by one, so that each rings one of them only.
-  for (int i = 1; i <= 20; ++i) {
-    ASSERT_TRUE(tasks.enqueue(plain()));
-    eventually([&] { return done_by_idle == i; });
-  }
-  may_end.set();
-  first.stop();
-  second.stop();
+  expect_others_do_what_a_busy_one_cannot({{"q", 1}});
 }
 
 // It has room for another queue, and waits for that; but the ring was not for that.
 TEST_F(WorkersOnTheEdge, LeaveToOthersWhatTheyHaveNoRoomForInOneOfTheirQueues) {
-  Worker busy{tasks, {.queues = {{"q", 1}, {"other", 1}}, .name = "busy"}};
-  Worker idle{tasks, {.queues = {{"q", 1}}, .name = "idle"}};
-  std::atomic<int> done_by_idle = 0;
-  busy.handle("k", [&](const Json&, Context&) {
-    began.set();
-    EXPECT_TRUE(may_end.wait());
-  });
-  idle.handle("k", [&](const Json&, Context&) { ++done_by_idle; });
-  ASSERT_TRUE(tasks.enqueue(plain()));
-  Running first(busy);
-  ASSERT_TRUE(began.wait());
-  Running second(idle);
-  for (int i = 1; i <= 20; ++i) {
-    ASSERT_TRUE(tasks.enqueue(plain()));
-    eventually([&] { return done_by_idle == i; });
-  }
-  may_end.set();
-  first.stop();
-  second.stop();
+  expect_others_do_what_a_busy_one_cannot({{"q", 1}, {"other", 1}});
 }
 
 TEST_F(WorkersOnTheEdge, HandOnWhatTheyGiveBack) {
