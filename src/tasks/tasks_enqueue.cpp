@@ -1,12 +1,15 @@
 // How tasks are handed in: checked, stored in a shared transaction, and once more when there is room, if their queue says so.
 #include <fmt/format.h>
 
+#include <functional>
 #include <optional>
+#include <stop_token>
 #include <utility>
 
 #include "handoff/tasks/tasks.hpp"
 #include "tasks/async_call.hpp"
 #include "tasks/call.hpp"
+#include "tasks/enqueue.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 
@@ -62,8 +65,11 @@ Attempt insert(TasksCore& core, Transaction& transaction, std::span<const NewTas
 // Waits for room in a queue: registered first, and tried once more, so that room that came in between is seen.
 class RoomWait {
  public:
-  RoomWait(TasksCore& core, std::string queue, Deadline deadline)
-      : listeners_(core.listeners()), queue_(std::move(queue)), deadline_(deadline) {
+  RoomWait(TasksCore& core, std::string queue, Deadline deadline, const std::stop_token& stop)
+      : listeners_(core.listeners()),
+        queue_(std::move(queue)),
+        deadline_(deadline),
+        stops_(stop, [this] { waiting_.told.set(); }) {
     listeners_.add_wait_for_room(queue_, waiting_);
   }
   RoomWait(const RoomWait&) = delete;
@@ -71,10 +77,11 @@ class RoomWait {
   ~RoomWait() { listeners_.remove_wait_for_room(queue_, waiting_); }
 
   // True if it was not for that queue before. Of a batch for several queues another one may be full next; the time that was waited counts.
-  static bool begin(std::optional<RoomWait>& wait, TasksCore& core, const Attempt& attempt) {
+  static bool begin(std::optional<RoomWait>& wait, TasksCore& core, const Attempt& attempt,
+                    const std::stop_token& stop = {}) {
     if (wait && wait->queue_ == attempt.full_queue) return false;
     const Deadline deadline = wait ? wait->deadline_ : within(*attempt.patience);
-    wait.emplace(core, attempt.full_queue, deadline);
+    wait.emplace(core, attempt.full_queue, deadline, stop);
     return true;
   }
 
@@ -86,6 +93,7 @@ class RoomWait {
   const std::string queue_;
   const Deadline deadline_;
   Listeners::Waiting waiting_;
+  std::stop_callback<std::function<void()>> stops_;  // Last: it rings the above.
 };
 
 }  // namespace
@@ -118,30 +126,35 @@ All Tasks::enqueue(std::span<const NewTask> given) const {
   }
 }
 
+// g++ 12: nothing nameless in what awaits.
+Lazy<All> enqueue_into(std::shared_ptr<TasksCore> core, std::vector<NewTask> all,
+                       WhileFull while_full) {
+  if (auto error = check_all(all)) co_return std::unexpected(std::move(*error));
+  if (all.empty()) co_return std::vector<Enqueued>();
+  if (auto error = encode_all(core->encoding(), all)) co_return std::unexpected(std::move(*error));
+  // Kept by the call, which may outlive the coroutine that waits for it.
+  const auto shared = std::make_shared<const std::vector<NewTask>>(std::move(all));
+  std::optional<RoomWait> wait;
+  for (;;) {
+    const auto insert_all = [shared, &to = *core](Transaction& transaction) {
+      return std::expected<Attempt, TaskError>(insert(to, transaction, *shared));
+    };
+    auto lazy = async_transact<Attempt>(core, insert_all);
+    auto attempt = co_await std::move(lazy);
+    if (!attempt) co_return std::unexpected(std::move(attempt.error()));
+    if (attempt->is_drop) core->note_drop(attempt->full_queue, shared->size());
+    if (!attempt->patience) co_return std::move(attempt->inserted);
+    if (RoomWait::begin(wait, *core, *attempt, while_full.stop)) continue;
+    if (while_full.begins) while_full.begins();
+    const auto told = co_await wait->told().async_wait(wait->deadline());
+    if (while_full.ends) while_full.ends();
+    if (!told || while_full.stop.stop_requested()) co_return std::move(attempt->inserted);
+    wait->told().reset();
+  }
+}
+
 Lazy<All> Tasks::async_enqueue(std::vector<NewTask> tasks) const {
-  return [](std::shared_ptr<TasksCore> core, std::vector<NewTask> all) -> Lazy<All> {
-    if (auto error = check_all(all)) co_return std::unexpected(std::move(*error));
-    if (all.empty()) co_return std::vector<Enqueued>();
-    if (auto error = encode_all(core->encoding(), all))
-      co_return std::unexpected(std::move(*error));
-    // Kept by the call, which may outlive the coroutine that waits for it.
-    const auto shared = std::make_shared<const std::vector<NewTask>>(std::move(all));
-    std::optional<RoomWait> wait;
-    for (;;) {
-      const auto insert_all = [shared, &to = *core](Transaction& transaction) {
-        return std::expected<Attempt, TaskError>(insert(to, transaction, *shared));
-      };
-      auto lazy = async_transact<Attempt>(core, insert_all);  // g++ 12: nothing nameless here.
-      auto attempt = co_await std::move(lazy);
-      if (!attempt) co_return std::unexpected(std::move(attempt.error()));
-      if (attempt->is_drop) core->note_drop(attempt->full_queue, shared->size());
-      if (!attempt->patience) co_return std::move(attempt->inserted);
-      if (RoomWait::begin(wait, *core, *attempt)) continue;
-      const auto told = co_await wait->told().async_wait(wait->deadline());
-      if (!told) co_return std::move(attempt->inserted);
-      wait->told().reset();
-    }
-  }(core_, std::move(tasks));
+  return enqueue_into(core_, std::move(tasks), WhileFull());
 }
 
 Lazy<std::expected<Enqueued, TaskError>> Tasks::async_enqueue(NewTask task) const {

@@ -101,6 +101,29 @@ TEST_F(Clients, SayWhoTheyAreAndThatTheyLeave) {
   EXPECT_EQ(post("/v1/workers/leave", R"({"worker":"w"})").status, 200);
 }
 
+TEST_F(Clients, OfOneNameThatClaimByTurnsAreOneWorker) {
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(claim("q", R"(,"worker":"w")").status, 204);
+    EXPECT_EQ(claim("r", R"(,"worker":"w")").status, 204);
+  }
+  const Reply seen = get("/v1/workers");
+  ASSERT_EQ(seen.size("workers"), 1u) << seen.answer.body;
+  EXPECT_EQ(seen.at("workers.0.queues.0.name"), "q");
+  EXPECT_EQ(seen.at("workers.0.queues.1.name"), "r");
+  EXPECT_EQ(get("/v1/tasks/" + add("r") + "/explain").at("code"), "next");
+  EXPECT_EQ(post("/v1/workers/leave", R"({"worker":"w"})").status, 200);
+  EXPECT_EQ(get("/v1/workers").size("workers"), 0u);
+}
+
+TEST_F(Clients, WhoSayFromWhichQueuesTheyClaimAreSeenAtThose) {
+  EXPECT_EQ(claim("q", R"(,"worker":"w","presence":{"queues":{"q":1,"r":2}})").status, 204);
+  EXPECT_EQ(claim("r", R"(,"worker":"w","presence":{"queues":{"r":2}})").status, 204);
+  const Reply seen = get("/v1/workers");
+  ASSERT_EQ(seen.size("workers"), 1u) << seen.answer.body;
+  EXPECT_EQ(seen.at("workers.0.queues.0.name"), "r");
+  EXPECT_EQ(seen.at("workers.0.queues.1.name"), "(none)");
+}
+
 TEST_F(Clients, AreToldInWhichStateATaskWas) {
   const std::string id = add();
   EXPECT_EQ(post("/v1/tasks/" + id + "/cancel", "").at("was"), "ready");
@@ -127,6 +150,28 @@ TEST_F(Clients, ReadEventsOfOneStateOnly) {
   EXPECT_THAT(event, Not(HasSubstr("\"ready\"")));
   EXPECT_THAT(event, Not(HasSubstr("stats")));
   EXPECT_EQ(get("/v1/events?stats=some").status, 400);
+}
+
+// Otherwise it would be told again and again of what it has missed, or of what it does not want.
+TEST_F(Clients, GoOnAfterAGapAndAfterFiguresAsAfterAnyEvent) {
+  raw::Client stream(port());
+  stream.send(
+      raw::request("GET", "/v1/events?queue=r&stats=totals", {}, "Last-Event-ID: older-7\r\n"));
+  ASSERT_EQ(stream.read_head().status, 200);
+  ASSERT_TRUE(stream.read_chunk());  // It is open.
+  std::string text = stream.read_chunk().value();
+  const auto id_before = [&](std::string_view event) {
+    const auto at = text.find(fmt::format("event: {}\n", event));
+    if (at == std::string::npos) return std::string("(there is none)");
+    const auto line = text.rfind("id: ", at);
+    if (line == std::string::npos) return std::string("(it has none)");
+    return text.substr(line + 4, at - line - 5);
+  };
+  EXPECT_THAT(id_before("gap"), ::testing::EndsWith("-0"));
+  add("q");
+  add("q");
+  // Each second.
+  while (!id_before("stats").ends_with("-2")) text = stream.read_chunk().value();
 }
 
 }  // namespace

@@ -227,6 +227,32 @@ TEST_F(ApiFaults, WhatTakesManyCommitsEndsBetweenTwoOfThemWhenTheServerDoes) {
   EXPECT_GT(tasks.queue("q").count(tasks::TaskState::ready), 0);
 }
 
+TEST(ApiUnderLoad, WhatGoesThroughManyTasksHoldsUpNobodyElse) {
+  const tasks::Tasks tasks = tasks::open("memory:").value();
+  server::Log log{{.format = server::LogFormat::text, .least = server::LogSeverity::off}};
+  server::Api api{tasks, {.threads = 1, .long_threads = 1}, log};
+  server::HttpServer http{{}, api};
+  http.start();
+  ASSERT_TRUE(tasks.enqueue({.queue = "q", .kind = "k"}));
+  Event go;
+  Event is_at_it;
+  // In the place of the server's own: the change is held between its commit and its answer.
+  tasks::TasksAccess::core(tasks).observe([&](const tasks::Changes& changes) {
+    if (changes.states.empty()) return;
+    is_at_it.set();
+    static_cast<void>(go.wait());
+  });
+  raw::Client bulk(http.port());
+  bulk.send(raw::request("POST", "/v1/tasks/bulk",
+                         R"({"filter":{"queue":"q","state":"ready"},"action":"cancel"})"));
+  ASSERT_TRUE(is_at_it.wait());
+  EXPECT_EQ(raw::get(http.port(), "/readyz").status, 200);
+  EXPECT_FALSE(bulk.has_input());
+  go.set();
+  EXPECT_EQ(bulk.read_answer().status, 200);
+  http.stop(within(10s));
+}
+
 // -- A store that fails ---------------------------------------------------------------------------
 
 class TemporaryFolder {
@@ -320,6 +346,60 @@ TEST(ApiUnderLoad, NoMoreRequestsWaitForTheStoreThanMay) {
   http.stop(within(10s));
 }
 
+// Two who wait for room in a queue of one, while no more than two may wait for the store.
+class ApiWithBlocked : public ::testing::Test {
+ protected:
+  ApiWithBlocked() {
+    http.start();
+    auto& batcher = tasks::TasksAccess::core(tasks).batcher();
+    EXPECT_TRUE(tasks.configure(
+        "narrow",
+        {.capacity = 1, .when_full = WhenFull::block, .block_for = tasks::Millis(10min)}));
+    EXPECT_TRUE(tasks.enqueue({.queue = "narrow", .kind = "k"}));
+    const auto before = batcher.totals().calls;
+    for (raw::Client& each : blocked) each.send(raw::request("POST", "/v1/tasks", task));
+    // Once it was tried, and once more when they were ready to be told.
+    eventually([&] { return batcher.totals().calls >= before + 4; });
+  }
+  ~ApiWithBlocked() override { http.stop(within(10s)); }
+
+  static constexpr auto task = R"({"queue":"narrow","kind":"k"})";
+  const tasks::Tasks tasks = tasks::open("memory:").value();
+  server::Log log{{.format = server::LogFormat::text, .least = server::LogSeverity::off}};
+  server::Api api{tasks, {.waiting_limit = 2}, log};
+  server::HttpServer http{{}, api};
+  std::array<raw::Client, 2> blocked = {raw::Client(http.port()), raw::Client(http.port())};
+};
+
+TEST_F(ApiWithBlocked, TheyDoNotKeepOutThoseWhoMakeRoom) {
+  const auto post = [&](std::string_view target, std::string_view body) {
+    return reply_of(raw::post(http.port(), target, body));
+  };
+  eventually([&] { return post("/v1/tasks", R"({"queue":"other","kind":"k"})").status == 202; });
+  for (raw::Client& each : blocked) {
+    const Reply claimed = post("/v1/claim", R"({"queues":["narrow"]})");
+    ASSERT_EQ(claimed.status, 200) << claimed.answer.body;
+    EXPECT_EQ(post(fmt::format("/v1/tasks/{}/done", claimed.at("tasks.0.id")),
+                   fmt::format(R"({{"lease":"{}"}})", claimed.at("tasks.0.lease")))
+                  .status,
+              200);
+    eventually([&] { return tasks.queue("narrow").count(tasks::TaskState::ready) == 1; });
+    static_cast<void>(each);
+  }
+  for (raw::Client& each : blocked) EXPECT_EQ(each.read_answer().status, 202);
+}
+
+TEST_F(ApiWithBlocked, TheyAreToldThatThereWasNoRoomWhenTheServerEnds) {
+  api.begin_to_shut_down();
+  for (raw::Client& each : blocked) {
+    const raw::Answer answer = each.read_answer();
+    EXPECT_EQ(answer.status, 503);
+    EXPECT_THAT(answer.body, HasSubstr(R"("code":"full")"));
+    EXPECT_NE(answer.header("retry-after"), "");
+  }
+  EXPECT_EQ(tasks.queue("narrow").count(tasks::TaskState::ready), 1);
+}
+
 // Streams also want to look at the store. If they cannot, they go on without.
 TEST(ApiUnderLoad, AnEventStreamIsNotCutBecauseTooManyLook) {
   testing::ManualClock clock;
@@ -336,7 +416,7 @@ TEST(ApiUnderLoad, AnEventStreamIsNotCutBecauseTooManyLook) {
   };
   const auto look = [&] {
     lookers.push_back(std::make_unique<raw::Client>(http.port()));
-    lookers.back()->send(raw::request("GET", "/v1/dead"));
+    lookers.back()->send(raw::request("GET", "/v1/totals"));
   };
   look();
   eventually([&] {

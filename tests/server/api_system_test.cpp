@@ -295,6 +295,26 @@ TEST_F(ApiSystem, IsNotOpenToAllOnceTheLastTokenIsRevoked) {
   EXPECT_EQ(get("/v1/queues").status, 401);
 }
 
+TEST_F(ApiSystem, TellsNobodyWhoWaitsAnythingOnceItsTokenIsRevoked) {
+  const std::string kept = token("kept", server::Role::admin);
+  const std::string revoked = token("revoked", server::Role::admin);
+  eventually([&] { return get("/v1/queues", revoked).status == 200; });
+  raw::Client claims(port());
+  claims.send(raw::request("POST", "/v1/claim", R"({"queues":["q"],"wait":"5m"})", revoked));
+  raw::Client reads(port());
+  reads.send(raw::request("GET", "/v1/events?stats=none", {}, revoked));
+  ASSERT_EQ(reads.read_head().status, 200);
+  ASSERT_TRUE(reads.read_chunk());  // It is open.
+  eventually([&] { return get("/v1/workers", kept).size("workers") == 1; });
+  ASSERT_TRUE(server::revoke_token(tasks::TasksAccess::core(tasks), "revoked"));
+  eventually([&] { return get("/v1/queues", revoked).status == 401; });
+  EXPECT_EQ(post("/v1/tasks", R"({"queue":"q","kind":"k"})", kept).status, 202);
+  EXPECT_EQ(claims.read_answer().status, 401);
+  EXPECT_EQ(reads.read_chunk(), std::nullopt);
+  EXPECT_EQ(reply_of(raw::post(port(), "/v1/claim", R"({"queues":["q"]})", kept)).status, 200)
+      << "the task went to somebody else";
+}
+
 TEST_F(ApiSystem, LetsNobodyInWithATokenThatIsOver) {
   auto& core = tasks::TasksAccess::core(tasks);
   const auto old = server::make_token(core, "old", server::Role::admin,

@@ -233,6 +233,29 @@ TEST_F(ApiWork, ThatWasGivenBackIsNotDone) {
   EXPECT_EQ(get("/v1/tasks/" + id).at("state"), "done");
 }
 
+TEST_F(ApiWork, IsNotSaidToBeDeadAfterItWasGivenBack) {
+  const std::string id = add();
+  const Reply claimed = claim();
+  EXPECT_EQ(say(claimed, "release").status, 200);
+  EXPECT_EQ(say(claimed, "fail", R"(,"error":"no","dead":true)").at("error.code"), "stale_lease");
+  EXPECT_EQ(get("/v1/tasks/" + id).at("state"), "ready");
+  const Reply again = claim();
+  EXPECT_EQ(say(again, "fail", R"(,"error":"no","dead":true)").status, 200);
+  EXPECT_EQ(say(again, "fail", R"(,"error":"no","dead":true)").status, 200) << "said twice";
+  EXPECT_EQ(say(again, "release").at("error.code"), "stale_lease");
+  EXPECT_EQ(get("/v1/tasks/" + id).at("state"), "dead");
+}
+
+TEST_F(ApiWork, IsCancelledByItsWorkerAsOftenAsThatIsSaid) {
+  const std::string id = add();
+  const Reply claimed = claim();
+  const std::string outcome = fmt::format(R"([{{"id":"{}","lease":"{}","cancel":"not wanted"}}])",
+                                          id, claimed.at("tasks.0.lease"));
+  EXPECT_EQ(post("/v1/outcomes", outcome).at("results.0.ok"), "true");
+  EXPECT_EQ(post("/v1/outcomes", outcome).at("results.0.ok"), "true") << "said twice";
+  EXPECT_EQ(say(claimed, "done").at("error.code"), "cancelled");
+}
+
 TEST_F(ApiWork, SaysWhatIsLongWithoutCuttingACharacter) {
   const std::string id = add();
   std::string error;

@@ -27,6 +27,17 @@ TEST_F(HttpLimits, AnIdleConnectionIsClosedWithoutAWord) {
   EXPECT_EQ(used.read_to_end(), "");
 }
 
+TEST_F(HttpLimits, EmptyLinesDoNotKeepAConnection) {
+  options.limits.idle = 40ms;
+  start();
+  raw::Client drips(port());
+  eventually([&] { return !drips.try_send("\r\n"); });
+  raw::Client floods(port());
+  std::string much;
+  while (much.size() < std::size_t{64} * 1024) much += "\r\n";
+  eventually([&] { return !floods.try_send(much); });
+}
+
 TEST_F(HttpLimits, AHeaderThatTakesTooLongIsRefusedHoweverItTrickles) {
   options.limits.header_read = 40ms;
   start();

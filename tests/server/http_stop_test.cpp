@@ -118,6 +118,25 @@ TEST_F(HttpStop, AtTheDeadlineTheRestIsCut) {
   EXPECT_EQ(abandoned, 1);
 }
 
+TEST_F(HttpStop, AReaderOfAStreamWhoDoesNotReadHoldsUpNothing) {
+  options.limits.progress = 1h;
+  std::atomic<int> parts = 0;
+  service.on("/wait", [&](Request) -> Lazy<Response> {
+    Response response{.content_type = "text/event-stream"};
+    response.next_part = [&]() -> Lazy<std::optional<std::string>> {
+      ++parts;
+      co_return std::string(20'000'000, 'x');
+    };
+    co_return response;
+  });
+  start();
+  raw::Client client(port(), {.receive_buffer = 4096});
+  client.send(raw::request("GET", "/wait"));
+  eventually([&] { return parts == 1; });
+  http->stop(within(1h));
+  EXPECT_EQ(http->counters().connections_open, 0U);
+}
+
 TEST_F(HttpStop, WhoAnswersJustAfterTheCutLearnsThatItIsLost) {
   service.on("/wait", [this](Request request) -> Lazy<Response> {
     Response response{.body = std::string(20'000'000, 'x')};

@@ -12,6 +12,7 @@ namespace handoff::server {
 namespace {
 constexpr auto between_sweeps = std::chrono::seconds(15);
 constexpr auto between_failures = std::chrono::seconds(1);
+constexpr std::size_t most_long = 64;  // That wait.
 
 bool is_change(const Route& route) { return route.method != Method::get; }
 
@@ -32,6 +33,7 @@ Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
       context_{.tasks = tasks,
                .core = tasks::TasksAccess::shared_core(tasks),
                .pool = pool_,
+               .long_pool = long_pool_,
                .workers = workers_,
                .events = events_,
                .meters = meters_,
@@ -44,10 +46,17 @@ Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
                .push_hosts = std::move(options.push_hosts),
                .demo = options.demo},
       tokens_(*context_.core),
+      long_pool_({.workers = options.long_threads,
+                  .capacity = most_long,
+                  .when_full = WhenFull::reject,
+                  .name = "goes through many tasks"}),
       pool_({.workers = options.threads,
              .capacity = options.looks_limit,
              .when_full = WhenFull::reject,
              .name = "looks at the store"}) {
+  context_.must_be_let_in_still = [this](const Request& request) {
+    must(tokens_.holder(request.authorization));
+  };
   add_task_routes(router_, context_);
   add_bulk_routes(router_, context_);
   add_claim_routes(router_, context_);
@@ -92,16 +101,16 @@ void Api::list_worker(const std::string& name, const std::vector<std::string>& q
   if (workers_.knows(name)) return;
   tasks::WorkerRow worker{.name = name, .queues = {}, .kinds = {}};
   for (const std::string& each : queues) worker.queues.push_back({.name = each, .concurrency = 1});
-  const auto row = workers_.come(std::move(worker));
+  const auto arrival = workers_.come(std::move(worker), RemoteWorkers::Says::some_queues);
   std::optional<std::int64_t> number;
   try {
-    if (row) {
+    if (arrival) {
       context_.core->batcher().run(
-          [&](tasks::Transaction& transaction) { number = transaction.add_worker(*row); });
+          [&](tasks::Transaction& transaction) { number = store_worker(transaction, *arrival); });
     }
   } catch (const std::exception&) {  // The next time, then.
   }
-  if (row) workers_.stored(name, number);
+  if (arrival) workers_.stored(name, number);
   workers_.go(name);
 }
 
@@ -111,7 +120,9 @@ Api::~Api() {
 }
 
 void Api::finish(Deadline deadline) {
-  pool_.shutdown(finish_within(std::max(deadline.when() - now(), Duration(0))));
+  const auto left = [&] { return std::max(deadline.when() - now(), Duration(0)); };
+  long_pool_.shutdown(finish_within(left()));
+  pool_.shutdown(finish_within(left()));
 }
 
 bool Api::may_wait(const Request& request) const {

@@ -23,6 +23,7 @@ struct ApiOptions {
   std::size_t payload_limit = std::size_t{1} << 20;
   std::size_t waiting_limit = 4096;  // Of requests that wait for a commit.
   std::size_t threads = 4;           // For what only looks.
+  std::size_t long_threads = 2;      // For what goes through many tasks.
   std::size_t looks_limit = 1024;    // That wait for one of these.
   PushHosts push_hosts{};
   std::string store = "memory";  // Its kind, for /v1/server.
@@ -88,7 +89,8 @@ class Api final : public Service {
   Mutex failing_{{.name = "failures of requests"}};
   std::optional<TimePoint> failed_at_;  // Guarded by failing_: when that was last said.
   std::uint64_t unsaid_ = 0;            // The same: how many since then.
-  WorkerPool pool_;                     // Last: its jobs use all of the above.
+  WorkerPool long_pool_;                // Last: the jobs of these use all of the above.
+  WorkerPool pool_;
 };
 
 }  // namespace handoff::server

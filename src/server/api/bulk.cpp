@@ -84,12 +84,12 @@ void add_bulk_routes(Router& router, ApiContext& api) {
               .pattern = "/v1/tasks/bulk",
               .role = Role::admin,
               .summary = "Retry or cancel all tasks that a filter means",
-              .handler = on_pool(api, bulk)});
+              .handler = on_long_pool(api, bulk)});
   router.add({.method = Method::get,
               .pattern = "/v1/dead",
               .role = Role::produce,
               .summary = "Dead tasks by kind and reason",
-              .handler = on_pool(api, show_dead)});
+              .handler = on_long_pool(api, show_dead)});
   router.add({.method = Method::get,
               .pattern = "/v1/workers",
               .role = Role::produce,

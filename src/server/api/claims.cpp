@@ -337,11 +337,12 @@ class WaitingClaim final : public tasks::HungryOne {
 };
 
 // `worker` is stored with it, if there is one.
-Lazy<Round> look(ApiContext& api, const ClaimBody& body, std::optional<tasks::WorkerRow> worker) {
+Lazy<Round> look(ApiContext& api, const ClaimBody& body,
+                 std::optional<RemoteWorkers::Arrival> worker) {
   const auto shared = std::make_shared<const ClaimBody>(body);
   const auto work = [shared, worker = std::move(worker)](tasks::Transaction& transaction) {
     Round round = claim(transaction, *shared);
-    if (worker) round.worker_row = transaction.add_worker(*worker);
+    if (worker) round.worker_row = store_worker(transaction, *worker);
     return std::expected<Round, tasks::TaskError>(std::move(round));
   };
   auto lazy = tasks::async_transact<Round>(api.core, work);
@@ -353,24 +354,28 @@ Lazy<Round> look(ApiContext& api, const ClaimBody& body, std::optional<tasks::Wo
 class Presence {
  public:
   Presence(RemoteWorkers& workers, const ClaimBody& body)
-      : workers_(workers), name_(body.worker), row_(workers.come(row_of(body))) {}
+      : workers_(workers), name_(body.worker), arrival_(workers.come(row_of(body), says(body))) {}
   Presence(const Presence&) = delete;
   Presence& operator=(const Presence&) = delete;
   ~Presence() {
     if (is_being_stored_) workers_.stored(name_, std::nullopt);
     workers_.go(name_);
   }
-  const std::optional<tasks::WorkerRow>& row() const { return row_; }
+  const std::optional<RemoteWorkers::Arrival>& arrival() const { return arrival_; }
   void stored(std::optional<std::int64_t> row) {
     if (!std::exchange(is_being_stored_, false)) return;
     workers_.stored(name_, row);
   }
 
  private:
+  static RemoteWorkers::Says says(const ClaimBody& body) {
+    return body.presence ? RemoteWorkers::Says::all_queues : RemoteWorkers::Says::some_queues;
+  }
+
   RemoteWorkers& workers_;
   const std::string name_;
-  const std::optional<tasks::WorkerRow> row_;
-  bool is_being_stored_ = row_.has_value();
+  const std::optional<RemoteWorkers::Arrival> arrival_;
+  bool is_being_stored_ = arrival_.has_value();
 };
 
 Deadline until(TimePoint deadline, std::optional<Millis> again_in) {
@@ -389,7 +394,7 @@ Lazy<Response> claim_and_wait(ApiContext& api, std::shared_ptr<ClaimBook> book, 
   Round round;
   {
     const StorePlace place(api);
-    auto first = look(api, body, presence.row());
+    auto first = look(api, body, presence.arrival());
     round = co_await std::move(first);
   }
   presence.stored(round.worker_row);
@@ -399,6 +404,7 @@ Lazy<Response> claim_and_wait(ApiContext& api, std::shared_ptr<ClaimBook> book, 
       const auto told = co_await waiting->told().async_wait(until(deadline, waiting->again_in()));
       static_cast<void>(told);
       if (hurry.stop_requested()) break;
+      api.must_be_let_in_still(call.request);
     } else {
       waiting.emplace(api, body, hurry);
     }

@@ -6,10 +6,10 @@ namespace handoff::server {
 
 namespace {
 
-Lazy<Response> run_on_pool(ApiContext& api, BlockingHandler handler, Call call) {
+Lazy<Response> run_on(WorkerPool& pool, ApiContext& api, BlockingHandler handler, Call call) {
   const auto kept = std::make_shared<const Call>(std::move(call));
   const auto work = [&api, handler, kept] { return handler(api, *kept); };
-  auto lazy = on_pool_thread(api.pool, work);
+  auto lazy = on_pool_thread(pool, work);
   co_return co_await std::move(lazy);
 }
 
@@ -29,7 +29,12 @@ ApiFailure too_busy() {
 }
 
 Handler on_pool(ApiContext& api, BlockingHandler handler) {
-  return [&api, handler](Call call) { return run_on_pool(api, handler, std::move(call)); };
+  return [&api, handler](Call call) { return run_on(api.pool, api, handler, std::move(call)); };
+}
+
+Handler on_long_pool(ApiContext& api, BlockingHandler handler) {
+  return
+      [&api, handler](Call call) { return run_on(api.long_pool, api, handler, std::move(call)); };
 }
 
 }  // namespace handoff::server

@@ -28,7 +28,8 @@ class Demo;
 struct ApiContext {
   tasks::Tasks tasks;
   std::shared_ptr<tasks::TasksCore> core;  // Of the same store.
-  WorkerPool& pool;                        // For what only looks, and what takes several commits.
+  WorkerPool& pool;                        // For what only looks, or takes one commit.
+  WorkerPool& long_pool;  // For what goes through many tasks: nobody else waits for that.
   RemoteWorkers& workers;
   EventLog& events;
   Meters& meters;
@@ -41,6 +42,8 @@ struct ApiContext {
   PushHosts push_hosts;                      // Whom tasks may be sent to.
   Demo* demo = nullptr;                      // Nothing without --demo.
   std::function<void()> settings_changed{};  // Called after those of a queue were.
+  // For those who have waited, before they are told anything: their token may have been revoked meanwhile. Throws 401.
+  std::function<void(const Request&)> must_be_let_in_still{};
 };
 
 // How many were changed; and if the server ends, that these may not be all.
@@ -57,10 +60,20 @@ class StorePlace {
   }
   StorePlace(const StorePlace&) = delete;
   StorePlace& operator=(const StorePlace&) = delete;
-  ~StorePlace() { line_.leave(); }
+  ~StorePlace() {
+    if (is_in_) line_.leave();
+  }
+  // While it waits for something else than a commit.
+  void step_out() {
+    if (std::exchange(is_in_, false)) line_.leave();
+  }
+  void step_in() {
+    if (!std::exchange(is_in_, true)) line_.enter_again();
+  }
 
  private:
   StoreLine& line_;
+  bool is_in_ = true;
 };
 
 // What `work` returns, on a thread that may wait for the store.
@@ -76,6 +89,7 @@ Lazy<std::invoke_result_t<Work&>> on_pool_thread(WorkerPool& pool, Work work) {
 // A handler that may wait for the store, and so runs on the pool. It throws ApiFailure.
 using BlockingHandler = Response (*)(ApiContext& api, const Call& call);
 Handler on_pool(ApiContext& api, BlockingHandler handler);
+Handler on_long_pool(ApiContext& api, BlockingHandler handler);
 
 // Each file of the API adds its own.
 void add_task_routes(Router& router, ApiContext& api);

@@ -1,6 +1,6 @@
 // GET /v1/events: what happens, as server-sent events.
 //
-//   id: 5f3a91c2-1027        where to go on from: a client sends it back as Last-Event-ID
+//   id: 5f3a91c2-1027        where to go on from: a client sends it back as Last-Event-ID. Everything has one: of what a reader does not want it misses nothing
 //   event: task              id, queue, state, at
 //   event: stats             once a second: all queues together, and those that have changed; or one queue
 //   event: gap               so many were missed; or all, if the server was started anew
@@ -44,37 +44,43 @@ Place place_of(const EventLog& log, std::string_view last_id) {
   return place;
 }
 
+std::string place_line(const EventLog& log, std::uint64_t number) {
+  return fmt::format("id: {}-{}\n", log.name(), number);
+}
+
 std::string task_event(const EventLog& log, const LoggedEvent& event) {
   return fmt::format(
-      "id: {}-{}\nevent: task\ndata: "
+      "{}event: task\ndata: "
       "{{\"id\":\"{}\",\"queue\":\"{}\",\"state\":\"{}\",\"at\":\"{}\"}}\n\n",
-      log.name(), event.number, event.id.to_string(), event.queue, to_string(event.state),
+      place_line(log, event.number), event.id.to_string(), event.queue, to_string(event.state),
       tasks::to_text(event.at));
 }
 
-std::string gap_event(std::optional<std::uint64_t> missed) {
-  return fmt::format("event: gap\ndata: {{\"missed\":{}}}\n\n",
+std::string gap_event(std::string_view place, std::optional<std::uint64_t> missed) {
+  return fmt::format("{}event: gap\ndata: {{\"missed\":{}}}\n\n", place,
                      missed ? fmt::to_string(*missed) : "null");
 }
 
 // One reader of the stream.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
-  Stream(ApiContext& api, EventFilter wanted, Stats stats, Place place, std::stop_token hurry)
+  Stream(ApiContext& api, EventFilter wanted, Stats stats, Place place,
+         std::shared_ptr<const Request> request)
       : api_(api),
+        request_(std::move(request)),
         wanted_(std::move(wanted)),
         stats_(stats),
         is_lost_(place.is_lost),
         reader_(api.events, place.after),
-        hurry_(std::move(hurry)),
+        hurry_(request_->hurry),
         hurries_(hurry_, [this] { reader_.told().set(); }) {}
 
   // What is to be sent next; nothing when it is over.
   Lazy<std::optional<std::string>> next() {
     std::string text;
-    if (std::exchange(is_lost_, false)) text += gap_event(std::nullopt);
+    if (std::exchange(is_lost_, false)) text += gap_event(place(reader_.seen()), std::nullopt);
     while (text.empty()) {
-      if (hurry_.stop_requested()) co_return std::nullopt;
+      if (hurry_.stop_requested() || !is_let_in_still()) co_return std::nullopt;
       text += news();
       if (!stats_at_ && stats_ == Stats::none) stats_at_ = now() + between_signs;
       if (!stats_at_ || now() >= *stats_at_) {
@@ -82,7 +88,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
         stats_at_ = now() + pause;
         try {
           auto looked = stats();
-          text += co_await std::move(looked);
+          const std::string figures = co_await std::move(looked);
+          text += place(reader_.seen()) + figures;
         } catch (const ApiFailure&) {  // Too many look at the store now: the next time, then.
         }
       }
@@ -94,10 +101,22 @@ class Stream : public std::enable_shared_from_this<Stream> {
   }
 
  private:
+  std::string place(std::uint64_t number) const { return place_line(api_.events, number); }
+
+  // Asked with each look, at least once in ten seconds.
+  bool is_let_in_still() const {
+    try {
+      api_.must_be_let_in_still(*request_);
+      return true;
+    } catch (const ApiFailure&) {
+      return false;
+    }
+  }
+
   std::string news() {
     std::string text;
     const auto part = reader_.next(wanted_);
-    if (part.missed > 0) text += gap_event(part.missed);
+    if (part.missed > 0) text += gap_event(place(part.after), part.missed);
     for (const LoggedEvent& each : part.events) text += task_event(api_.events, each);
     return text;
   }
@@ -130,6 +149,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   }
 
   ApiContext& api_;
+  const std::shared_ptr<const Request> request_;
   const EventFilter wanted_;
   const Stats stats_;
   bool is_lost_;
@@ -192,8 +212,8 @@ Lazy<Response> open_stream(ApiContext& api, Call call) {
     auto reading = on_pool_thread(api.pool, read);
     wanted.events.tasks = co_await std::move(reading);
   }
-  const auto stream = std::make_shared<Stream>(api, std::move(wanted.events), wanted.stats, place,
-                                               call.request.hurry);
+  const auto stream =
+      std::make_shared<Stream>(api, std::move(wanted.events), wanted.stats, place, call.kept);
   Response response{.status = 200, .body = "retry: 1000\n\n", .content_type = "text/event-stream"};
   response.headers.emplace_back("Cache-Control", "no-store");
   response.next_part = [stream] { return stream->next(); };

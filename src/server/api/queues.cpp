@@ -133,7 +133,7 @@ void add_queue_routes(Router& router, ApiContext& api) {
                 .pattern = "/v1/queues/{name}/" + action,
                 .role = Role::admin,
                 .summary = std::move(summary),
-                .handler = on_pool(api, handler)});
+                .handler = on_long_pool(api, handler)});
   };
   add("pause", "No task of it begins", pause);
   add("resume", "They begin again", resume);

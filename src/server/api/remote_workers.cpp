@@ -17,20 +17,37 @@ std::string description_of(const tasks::WorkerRow& worker) {
 
 }  // namespace
 
-std::optional<tasks::WorkerRow> RemoteWorkers::come(tasks::WorkerRow worker) {
+// With those it was seen to claim from before.
+void RemoteWorkers::note_queues(Known& known, tasks::WorkerRow& worker, Says says) {
+  const TimePoint time = now();
+  const bool are_too_many = known.queues.size() + worker.queues.size() > most_queues;
+  if (says == Says::all_queues || are_too_many) known.queues.clear();
+  for (const auto& each : worker.queues) {
+    known.queues[each.name] = {.concurrency = each.concurrency, .claimed_at = time};
+  }
+  std::erase_if(known.queues, [&](const auto& entry) {
+    return time - entry.second.claimed_at > queue_remembered;
+  });
+  worker.queues.clear();
+  for (const auto& [name, queue] : known.queues) {
+    worker.queues.push_back({.name = name, .concurrency = queue.concurrency});
+  }
+}
+
+std::optional<RemoteWorkers::Arrival> RemoteWorkers::come(tasks::WorkerRow worker, Says says) {
   if (worker.name.empty()) return std::nullopt;
-  std::string description = description_of(worker);
   const auto turn = lock_.hold();
   if (known_.size() >= most && !known_.contains(worker.name)) return std::nullopt;
   Known& known = known_[worker.name];
   ++known.claims;
   known.seen_at = now();
+  note_queues(known, worker, says);
   if (known.is_being_stored) return std::nullopt;
+  std::string description = description_of(worker);
   if (known.row && known.description == description) return std::nullopt;
-  if (known.row) replaced_.push_back(*std::exchange(known.row, std::nullopt));
   known.description = std::move(description);
   known.is_being_stored = true;
-  return worker;
+  return Arrival{.worker = std::move(worker), .replaces = known.row};
 }
 
 void RemoteWorkers::stored(const std::string& name, std::optional<std::int64_t> row) {
@@ -38,7 +55,11 @@ void RemoteWorkers::stored(const std::string& name, std::optional<std::int64_t> 
   const auto found = known_.find(name);
   if (found == known_.end()) return;
   found->second.is_being_stored = false;
-  found->second.row = row;
+  if (row) {
+    found->second.row = row;
+  } else {
+    found->second.description.clear();  // The next claim tries it again.
+  }
 }
 
 bool RemoteWorkers::knows(const std::string& name) {
@@ -77,7 +98,7 @@ std::vector<std::int64_t> RemoteWorkers::forget(const std::vector<std::string>& 
   for (auto& [name, known] : known_) {
     if (std::ranges::binary_search(at_work, name)) known.seen_at = now();
   }
-  std::vector<std::int64_t> rows = std::exchange(replaced_, {});
+  std::vector<std::int64_t> rows;
   std::erase_if(known_, [&](const auto& entry) {
     const Known& known = entry.second;
     const bool is_gone =
@@ -86,6 +107,11 @@ std::vector<std::int64_t> RemoteWorkers::forget(const std::vector<std::string>& 
     return is_gone;
   });
   return rows;
+}
+
+std::int64_t store_worker(tasks::Transaction& transaction, const RemoteWorkers::Arrival& arrival) {
+  if (arrival.replaces) transaction.remove_worker(*arrival.replaces);
+  return transaction.add_worker(arrival.worker);
 }
 
 }  // namespace handoff::server

@@ -1,7 +1,7 @@
 // How many requests wait for the store, and how many may.
 //
 // A commit takes up to 512 calls: with 4096 that wait, who comes last waits for eight commits. Past them it is better to be told to come back.
-// Outcomes are not counted, and not refused: they make room.
+// Outcomes are not counted, and not refused: they make room. Nor are those who wait for room in a queue: they would keep out the claims that make it.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class StoreLine {
 
   // False if there are too many. Otherwise it is to be left.
   [[nodiscard]] bool enter() {
-    // Counts on their own; never more than there may be, not even for a moment.
+    // Counts on their own. Whoever enters anew never makes it more than there may be, not even for a moment.
     std::size_t waiting = waiting_.load(detail::relaxed);
     while (waiting < most_) {
       if (waiting_.compare_exchange_weak(waiting, waiting + 1, detail::relaxed)) return true;
@@ -25,6 +25,8 @@ class StoreLine {
     refused_.fetch_add(1, detail::relaxed);
     return false;
   }
+  // For one who was in it, and has waited for something else meanwhile: he is not refused now.
+  void enter_again() { waiting_.fetch_add(1, detail::relaxed); }
   void leave() { waiting_.fetch_sub(1, detail::relaxed); }
 
   std::size_t waiting() const { return waiting_.load(detail::relaxed); }

@@ -8,6 +8,7 @@
 #include "server/api/task_body.hpp"
 #include "server/api/task_json.hpp"
 #include "server/api/waiting.hpp"
+#include "tasks/enqueue.hpp"
 
 namespace handoff::server {
 
@@ -42,16 +43,29 @@ Response accepted(const Enqueued& task) {
   return response;
 }
 
+using AllEnqueued = std::expected<std::vector<Enqueued>, tasks::TaskError>;
+
+// Who waits for room does so until the server shuts down, at most, and waits for no commit meanwhile.
+Lazy<AllEnqueued> hand_in(ApiContext& api, std::vector<NewTask> all) {
+  StorePlace place(api);
+  tasks::WhileFull while_full{.stop = api.shutdown,
+                              .begins = [&place] { place.step_out(); },
+                              .ends = [&place] { place.step_in(); }};
+  auto lazy = tasks::enqueue_into(api.core, std::move(all), std::move(while_full));
+  co_return co_await std::move(lazy);
+}
+
 Lazy<Response> enqueue(ApiContext& api, Call call) {
   must_be_json(call.request);
   NewTask task = must(read_task(call.request.body, origin_of(api, call.request)));
   if (task.payload.size() > api.payload_limit) check_payload(api, task, "");
   const std::string queue = task.queue;
-  const StorePlace place(api);
-  auto lazy = api.tasks.async_enqueue(std::move(task));
+  std::vector<NewTask> only;
+  only.push_back(std::move(task));  // Not copied, as it would be by the vector's constructor.
+  auto lazy = hand_in(api, std::move(only));
   const auto enqueued = co_await std::move(lazy);
   if (!enqueued) note_refusal(api, enqueued.error(), queue, 1);
-  co_return accepted(must(enqueued));
+  co_return accepted(must(enqueued).front());
 }
 
 std::vector<NewTask> read_batch(const ApiContext& api, const Request& request) {
@@ -98,8 +112,7 @@ Lazy<Response> enqueue_batch(ApiContext& api, Call call) {
   }
   const std::string queue = all.empty() ? std::string() : all.front().queue;
   const std::size_t number = all.size();
-  const StorePlace place(api);
-  auto lazy = api.tasks.async_enqueue(std::move(all));
+  auto lazy = hand_in(api, std::move(all));
   const auto enqueued = co_await std::move(lazy);
   if (!enqueued) note_refusal(api, enqueued.error(), queue, number);
   co_return accepted(must(enqueued));
@@ -126,6 +139,7 @@ Lazy<Response> show(ApiContext& api, Call call) {
     must(tasks::check_range(*wait, tasks::Millis(0), longest_wait, "wait"));
     auto end = wait_for_end(api, id, within(*wait), call.request.hurry);
     co_await std::move(end);
+    api.must_be_let_in_still(call.request);
   }
   auto lazy = on_pool(api, look)(std::move(call));
   co_return co_await std::move(lazy);

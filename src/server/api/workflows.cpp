@@ -86,6 +86,7 @@ Lazy<Response> show(ApiContext& api, Call call) {
     must(tasks::check_range(*wait, tasks::Millis(0), longest_wait, "wait"));
     auto end = wait_for_workflow(api, id_of(call), within(*wait), call.request.hurry);
     co_await std::move(end);
+    api.must_be_let_in_still(call.request);
   }
   auto lazy = on_pool(api, look)(std::move(call));
   co_return co_await std::move(lazy);
@@ -133,12 +134,12 @@ void add_workflow_routes(Router& router, ApiContext& api) {
               .pattern = "/v1/workflows/{id}/cancel",
               .role = Role::admin,
               .summary = "Cancel what of it has not ended",
-              .handler = on_pool(api, cancel)});
+              .handler = on_long_pool(api, cancel)});
   router.add({.method = Method::post,
               .pattern = "/v1/workflows/{id}/retry",
               .role = Role::admin,
               .summary = "Run its steps again that are dead or cancelled",
-              .handler = on_pool(api, retry)});
+              .handler = on_long_pool(api, retry)});
 }
 
 }  // namespace handoff::server

@@ -67,6 +67,7 @@ EventLog::Reader::Part EventLog::Reader::next(const EventFilter& wanted, std::si
     part.missed = first - seen_ - 1;
     seen_ = first - 1;
   }
+  part.after = seen_;
   const std::uint64_t end = std::min(log_.last_, seen_ + most);
   while (seen_ < end) {
     const Entry& entry = log_.ring_[++seen_ % size];

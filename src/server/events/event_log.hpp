@@ -59,10 +59,13 @@ class EventLog {
     struct Part {
       std::vector<LoggedEvent> events;
       std::uint64_t missed = 0;  // Before these.
+      std::uint64_t after = 0;   // The event before these, and after those that were missed.
     };
     // Those that are wanted. At most so many are looked at; if there are more, told() is set.
     Part next(const EventFilter& wanted, std::size_t most = 1000);
     Event& told() { return told_; }
+    // Up to which event it has looked.
+    std::uint64_t seen() const { return seen_; }
 
    private:
     EventLog& log_;

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t small_body = 64 * 1024;     // Not counted towards the memory of bodies.
 constexpr std::size_t memory_step = 1024 * 1024;  // In which it is counted.
+// For readers of a stream to take what they were being sent when the server began to end.
+constexpr auto end_of_stream = std::chrono::seconds(1);
 
 constexpr Problem too_many_connections{
     .status = 503,
@@ -150,6 +152,7 @@ void Connection::log(LogLevel level, std::string_view what, std::string_view why
 void Connection::limit_time(std::chrono::milliseconds time) {
   is_late_ = false;
   last_tick_ = thread_.tick() + thread_.ticks(time);
+  if (end_tick_ != 0) last_tick_ = std::min(last_tick_, end_tick_);
 }
 
 // Some more must come soon, and all of it must not be too slow.
@@ -170,6 +173,11 @@ void Connection::on_tick() {
 
 void Connection::close_soon() {
   if (watch_) watch_->hurry();
+  // An answer is worth waiting for; a stream never ends by itself, and goes on at the next server.
+  if (is_streaming_) {
+    end_tick_ = thread_.tick() + thread_.ticks(end_of_stream);
+    if (last_tick_ != 0) last_tick_ = std::min(last_tick_, end_tick_);
+  }
   boost::system::error_code ignored;
   if (phase_ == Phase::idle) socket_.cancel(ignored);
 }

@@ -97,10 +97,13 @@ class Connection {
   std::shared_ptr<ClientWatch> watch_;  // While somebody waits who must be hurried.
   std::size_t held_memory_ = 0;
   std::uint64_t last_tick_ = 0;       // After it the time is up. 0: there is no limit.
+  std::uint64_t end_tick_ = 0;        // Past which it gets no time. 0: that is not so yet.
   std::uint64_t transfer_began_ = 0;  // At which tick: of a body, or of an answer.
   Phase phase_ = Phase::busy;
   bool is_late_ = false;
+  bool was_idle_ = false;     // Before this request.
   bool was_invited_ = false;  // Was told to go on with its body.
+  bool is_streaming_ = false;
   const bool is_surplus_;
 };
 

@@ -20,10 +20,11 @@ constexpr Problem too_slow{
 Await<bool> Connection::read_request() {
   parser_.reset();
   was_invited_ = false;
+  was_idle_ = false;
   while (!feed_parser()) {
     if (parser_.state() == RequestParser::State::body) co_await invite_body();
     limit_read();
-    if (phase_ == Phase::idle && thread_.is_closing()) co_return false;
+    if (phase_ == Phase::idle && (thread_.is_closing() || is_late_)) co_return false;
     IoResult result = co_await read_more();
     if (is_late_ && phase_ != Phase::idle) result.state = IoResult::State::failed;
     if (result.state != IoResult::State::done) {
@@ -62,7 +63,8 @@ void Connection::limit_read() {
   } else if (parser_.state() == nothing && buffer_.is_empty()) {
     phase_ = Phase::idle;
     buffer_.shrink();
-    limit_time(shared_.limits.idle);
+    // Once for each request: empty lines before it are taken, but earn no more time.
+    if (!std::exchange(was_idle_, true)) limit_time(shared_.limits.idle);
   } else if (phase_ != Phase::head) {
     phase_ = Phase::head;
     limit_time(shared_.limits.header_read);

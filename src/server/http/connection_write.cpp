@@ -57,6 +57,7 @@ Await<bool> Connection::finish_sending(const Response& response, const Framing& 
 
 // An answer that ends too early must not look as if it were whole, so after an exception there is no last chunk.
 Await<bool> Connection::send_parts(const Response& response, const Framing& framing) {
+  is_streaming_ = true;
   try {
     bool was_sent = true;
     while (was_sent) {
@@ -67,6 +68,7 @@ Await<bool> Connection::send_parts(const Response& response, const Framing& fram
         was_sent = co_await send_part(*part, framing);  // An empty chunk would be the last.
     }
     if (was_sent && is_chunked(response, framing)) was_sent = co_await write(last_chunk);
+    is_streaming_ = false;
     co_return was_sent;
   } catch (const std::exception& error) {
     log(LogLevel::error, "an answer in parts ended early", error.what());

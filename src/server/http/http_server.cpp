@@ -19,8 +19,13 @@ namespace {
 constexpr unsigned most_threads_by_default = 8;
 constexpr std::uint64_t other_files = 256;  // Beside the connections.
 
-// After the cut, for those who answer at last to learn that nobody is there.
-constexpr auto time_after_cut = std::chrono::seconds(2);
+// After the cut, for those who answer at last to learn that nobody is there: of the time there is.
+constexpr Duration time_after_cut = std::chrono::seconds(2);
+
+Deadline cut_before(Deadline end) {
+  const Duration left = std::max(end.when() - now(), Duration(0));
+  return within(left - std::min(left / 4, time_after_cut));
+}
 
 unsigned threads_for(const HttpOptions& options) {
   if (options.threads > 0) return static_cast<unsigned>(options.threads);
@@ -60,7 +65,7 @@ class HttpServer::Impl {
 
   void stop(Deadline deadline) {
     if (!begin_stop()) return;
-    if (shared_.all_gone.wait({.deadline = deadline})) return join();
+    if (shared_.all_gone.wait({.deadline = cut_before(deadline)})) return join();
     for (auto& thread : threads_) {
       boost::asio::post(thread->io(), [&each = *thread] { each.cut_all(); });
     }

@@ -21,6 +21,20 @@ Recorded standing(const std::optional<TaskRow>& row, const TaskId& id, const Lea
   return row->state == TaskState::cancelled ? Recorded::cancelled : Recorded::again;
 }
 
+// Whether a task is in that state after the outcome, or after what comes of it by itself.
+bool may_lead_to(Outcome::Kind kind, TaskState state) {
+  using enum TaskState;
+  switch (kind) {
+    case Outcome::Kind::done: return state == done;
+    case Outcome::Kind::failed_for_good: return state == dead;
+    case Outcome::Kind::failed: return state == dead || state == scheduled || state == ready;
+    case Outcome::Kind::deferred: return state == scheduled || state == ready;
+    case Outcome::Kind::released: return state == ready;
+    case Outcome::Kind::cancelled: return state == cancelled;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<Recorded> SqliteTransaction::finish(std::span<const Outcome> outcomes) {
@@ -75,14 +89,14 @@ bool SqliteTransaction::finish_done(std::span<const Outcome> outcomes) {
 Recorded SqliteTransaction::finish_one(const Outcome& outcome) {
   auto row = row_of(outcome.lease.row);
   if (const auto allowed = standing(row, outcome.id, outcome.lease); allowed != Recorded::yes) {
-    // The same said twice, or something else after it had its say: that is not heard any more.
-    const bool is_other =
-        (outcome.kind == Outcome::Kind::done) != (row && row->state == TaskState::done);
     // Whatever it says: its worker has stopped, and the task may be run again.
     if (allowed == Recorded::cancelled) {
       execute(database(), "update handoff_task set lease_until = null where seq = ?", row->seq);
     }
-    return allowed == Recorded::again && is_other ? Recorded::stale : allowed;
+    if (allowed == Recorded::stale) return allowed;
+    // The same said twice, or something else after it had its say: that is not heard any more.
+    if (may_lead_to(outcome.kind, row->state)) return Recorded::again;
+    return allowed == Recorded::cancelled ? allowed : Recorded::stale;
   }
   switch (outcome.kind) {
     case Outcome::Kind::done:
