@@ -222,6 +222,29 @@ TEST_F(ApiTasks, AreChangedInBulk) {
   const auto bulk = [&](std::string_view body) { return post("/v1/tasks/bulk", body); };
   EXPECT_EQ(bulk(R"({"filter":{"queue":"q","state":"ready"},"action":"cancel","dry_run":true})")
                 .at("count"),
+TEST_F(ApiTasks, KeepAsMuchOfAReasonAsOfAnError) {
+  const std::string reason = R"("reason":")" + std::string(100'000, 'x') + '"';
+  const auto size_of = [&](const std::string& id) {
+    return get("/v1/tasks/" + id).at("reason").size();
+  };
+  const std::string alone = add();
+  ASSERT_EQ(post("/v1/tasks/" + alone + "/cancel", "{" + reason + "}").status, 200);
+  EXPECT_EQ(size_of(alone), tasks::limits::message_size);
+
+  const std::string one_of_many = add();
+  ASSERT_EQ(post("/v1/tasks/bulk",
+                 R"({"filter":{"queue":"q","state":"ready"},"action":"cancel",)" + reason + "}")
+                .at("count"),
+            "1");
+  EXPECT_EQ(size_of(one_of_many), tasks::limits::message_size);
+
+  const Reply workflow =
+      post("/v1/workflows", R"({"steps":[{"name":"a","task":{"queue":"q","kind":"k"}}]})");
+  const std::string cancel = "/v1/workflows/" + workflow.at("id") + "/cancel";
+  ASSERT_EQ(post(cancel, "{" + reason + "}").status, 200);
+  EXPECT_EQ(size_of(workflow.at("tasks.a")), tasks::limits::message_size);
+}
+
             "3");
   EXPECT_EQ(bulk(R"({"filter":{"queue":"q","state":"ready"},"action":"cancel"})").at("count"), "3");
   EXPECT_EQ(bulk(R"({"filter":{"state":"cancelled"},"action":"retry"})").at("count"), "3");
