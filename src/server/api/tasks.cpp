@@ -18,15 +18,6 @@ using tasks::NewTask;
 
 constexpr auto longest_wait = std::chrono::minutes(5);
 
-void check_payload(const ApiContext& api, const NewTask& task, std::string_view prefix) {
-  must(tasks::check_payload_size(task.payload.size(), api.payload_limit,
-                                 fmt::format("{}payload", prefix)));
-}
-
-TaskOrigin origin_of(const ApiContext& api, const Request& request) {
-  return {.trace = request.traceparent, .hosts = &api.push_hosts};
-}
-
 // What has no room is counted.
 void note_refusal(ApiContext& api, const tasks::TaskError& error, std::string_view queue,
                   std::size_t number) {
@@ -44,8 +35,7 @@ Response accepted(const Enqueued& task) {
 
 Lazy<Response> enqueue(ApiContext& api, Call call) {
   must_be_json(call.request);
-  NewTask task = must(read_task(call.request.body, origin_of(api, call.request)));
-  if (task.payload.size() > api.payload_limit) check_payload(api, task, "");
+  NewTask task = must(read_task(call.request.body, api.origin_of(call.request.traceparent)));
   const std::string queue = task.queue;
   const StorePlace place(api);
   auto lazy = api.tasks.async_enqueue(std::move(task));
@@ -56,10 +46,10 @@ Lazy<Response> enqueue(ApiContext& api, Call call) {
 
 std::vector<NewTask> read_batch(const ApiContext& api, const Request& request) {
   if (request.content_type.starts_with("application/x-ndjson")) {
-    return must(read_lines(request.body, origin_of(api, request)));
+    return must(read_lines(request.body, api.origin_of(request.traceparent)));
   }
   must_be_json(request);
-  return must(read_array(request.body, origin_of(api, request)));
+  return must(read_array(request.body, api.origin_of(request.traceparent)));
 }
 
 // What is not as it usually is: those that are not ready, and those that were there already.
@@ -92,10 +82,6 @@ Response accepted(const std::vector<Enqueued>& all) {
 
 Lazy<Response> enqueue_batch(ApiContext& api, Call call) {
   std::vector<NewTask> all = read_batch(api, call.request);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].payload.size() > api.payload_limit)
-      check_payload(api, all[i], fmt::format("[{}].", i));
-  }
   const std::string queue = all.empty() ? std::string() : all.front().queue;
   const std::size_t number = all.size();
   const StorePlace place(api);
