@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "handoff/tasks/duration.hpp"
+#include "handoff/tasks/limits.hpp"
 #include "tasks/ascii.hpp"
 #include "tasks/nearest.hpp"
 
@@ -155,9 +156,9 @@ constexpr auto keys = std::to_array<ConfigKey>({
      [](Config& config, std::string_view value) {
        return read_number<std::size_t>(value, 1, 1'000'000, config.waiting_limit);
      }},
-    {"payload_limit", "BYTES", "Of one task",
+    {"payload_limit", "BYTES", "Of the payload of one task; 1048576 (1 MiB) at most",
      [](Config& config, std::string_view value) {
-       return read_number<std::size_t>(value, 1, most_bytes, config.payload_limit);
+       return read_number<std::size_t>(value, 1, tasks::limits::payload_size, config.payload_limit);
      }},
     {"body_limit", "BYTES", "Of one request",
      [](Config& config, std::string_view value) {

@@ -341,6 +341,8 @@ TEST_F(Serving, SaysWhatIsWrongWithItsConfiguration) {
   EXPECT_THAT(unknown.err, HasSubstr("c.toml:2: unknown key \"lisen\"; did you mean \"listen\"?"));
   EXPECT_THAT(with("threads = 1000\n").err,
               HasSubstr("threads must be a whole number from 0 to 256"));
+  EXPECT_THAT(with("payload_limit = 1048577\n").err,
+              HasSubstr("payload_limit must be a whole number from 1 to 1048576"));
   EXPECT_THAT(with("grace = \"soon\"\n").err, HasSubstr("grace must be"));
   EXPECT_EQ(with("store = \"oracle:\"\n").code, 2);
   EXPECT_EQ(with("a = [\n").code, 2);

@@ -69,6 +69,13 @@ class ApiTest : public ::testing::Test {
   Reply post(std::string_view target, std::string_view body, std::string_view headers = {}) {
     return reply_of(raw::post(port(), target, body, headers));
   }
+  // A batch, one task in each line.
+  Reply post_lines(const std::string& lines) {
+    return reply_of(raw::ask(port(),
+                             "POST /v1/tasks/batch HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+                             "application/x-ndjson\r\nContent-Length: " +
+                                 std::to_string(lines.size()) + "\r\n\r\n" + lines));
+  }
   Reply put(std::string_view target, std::string_view body) {
     return reply_of(raw::ask(port(), raw::request("PUT", target, body)));
   }
@@ -94,11 +101,12 @@ class ApiTest : public ::testing::Test {
 
   const tasks::Tasks tasks = tasks::open("memory:").value();
   server::Log log{{.format = server::LogFormat::text, .least = server::LogSeverity::off}};
-  server::Api api{tasks, {}, log};
+  server::Api api;
   server::HttpServer http{{}, api};
 
   enum class Start : std::uint8_t { now, later };
-  explicit ApiTest(Start start = Start::now) {
+  explicit ApiTest(Start start = Start::now, const server::ApiOptions& options = {})
+      : api(tasks, options, log) {
     if (start == Start::now) http.start();
   }
   ~ApiTest() override { http.stop(within(10s)); }

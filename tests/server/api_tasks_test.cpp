@@ -83,6 +83,12 @@ TEST_F(ApiTasks, ThatAreWrongAreRefusedByTheNameOfTheField) {
       {R"({"queue":"q","kind":"k","id":"7"})", "id", "UUID"},
       {R"({"queue":"q","kind":"k","max_attemps":3})", "max_attemps", "max_attempts"},
       {R"({"queue":"q","kind":"k","trace":"x"})", "trace", "traceparent"},
+      {R"({"queue":"q","kind":"k","max_attempts":0})", "max_attempts", "1 to 1000"},
+      {R"({"queue":"q","kind":"k","timeout":0})", "timeout", "1ms to 3650d"},
+      {R"({"queue":"q","kind":"k","expires_in":"0s"})", "expires_in", "1ms to 3650d"},
+      {R"({"queue":"q","kind":"k","unique_key":""})", "unique_key", "1 to 256 bytes"},
+      {R"({"queue":"q","kind":"k","group":""})", "group", "1 to 128 bytes"},
+      {R"({"queue":"q","kind":"k","trace":""})", "trace", "traceparent"},
       {R"({"queue":"q","kind":"k","notify":{"url":"http://example.org/"}})", "notify.url",
        "push_hosts"},
       {R"([])", "null", "object"},
@@ -95,6 +101,20 @@ TEST_F(ApiTasks, ThatAreWrongAreRefusedByTheNameOfTheField) {
     EXPECT_EQ(reply.at("error.field"), each.field) << reply.answer.body;
     EXPECT_THAT(reply.at("error.message"), HasSubstr(each.says)) << each.body;
   }
+  EXPECT_EQ(tasks.list()->tasks.size(), 0u);
+}
+
+// What a NewTask has where nothing was given is no value that somebody may give, wherever a task is told of.
+TEST_F(ApiTasks, ThatAreGivenNothingForAFieldAreRefusedWhereverTheyComeIn) {
+  const std::string task = R"({"queue":"q","kind":"k","max_attempts":0})";
+  const Reply second = post("/v1/tasks/batch", R"([{"queue":"q","kind":"k"},)" + task + "]");
+  EXPECT_EQ(second.at("error.field"), "[1].max_attempts");
+  EXPECT_THAT(second.at("error.message"), StartsWith("[1].max_attempts must be 1 to 1000"));
+  EXPECT_EQ(
+      post("/v1/workflows", R"({"steps":[{"name":"a","task":)" + task + "}]}").at("error.field"),
+      "steps.a.max_attempts");
+  EXPECT_EQ(put("/v1/schedules/x", R"({"cron":"@daily","task":)" + task + "}").at("error.field"),
+            "task.max_attempts");
   EXPECT_EQ(tasks.list()->tasks.size(), 0u);
 }
 
@@ -135,14 +155,8 @@ TEST_F(ApiTasks, OfABatchAreStoredTogether) {
 TEST_F(ApiTasks, OfABatchMayComeInLines) {
   const std::string body =
       "{\"queue\":\"q\",\"kind\":\"a\"}\n\n{\"queue\":\"q\",\"kind\":\"b\"}\r\n";
-  const auto lines = [&](const std::string& text) {
-    return reply_of(raw::ask(port(),
-                             "POST /v1/tasks/batch HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
-                             "application/x-ndjson\r\nContent-Length: " +
-                                 std::to_string(text.size()) + "\r\n\r\n" + text));
-  };
-  EXPECT_EQ(lines(body).size("ids"), 2u);
-  const Reply wrong = lines(body + "{\"queue\":7}");
+  EXPECT_EQ(post_lines(body).size("ids"), 2u);
+  const Reply wrong = post_lines(body + "{\"queue\":7}");
   EXPECT_EQ(wrong.status, 400);
   EXPECT_EQ(wrong.at("error.field"), "[2].queue");
 }
@@ -208,6 +222,29 @@ TEST_F(ApiTasks, CanBeCancelledAndRunAgain) {
   EXPECT_EQ(post("/v1/tasks/" + id + "/retry", "").at("error.code"), "conflict");
 }
 
+TEST_F(ApiTasks, KeepAsMuchOfAReasonAsOfAnError) {
+  const std::string reason = R"("reason":")" + std::string(100'000, 'x') + '"';
+  const auto size_of = [&](const std::string& id) {
+    return get("/v1/tasks/" + id).at("reason").size();
+  };
+  const std::string alone = add();
+  ASSERT_EQ(post("/v1/tasks/" + alone + "/cancel", "{" + reason + "}").status, 200);
+  EXPECT_EQ(size_of(alone), tasks::limits::message_size);
+
+  const std::string one_of_many = add();
+  ASSERT_EQ(post("/v1/tasks/bulk",
+                 R"({"filter":{"queue":"q","state":"ready"},"action":"cancel",)" + reason + "}")
+                .at("count"),
+            "1");
+  EXPECT_EQ(size_of(one_of_many), tasks::limits::message_size);
+
+  const Reply workflow =
+      post("/v1/workflows", R"({"steps":[{"name":"a","task":{"queue":"q","kind":"k"}}]})");
+  const std::string cancel = "/v1/workflows/" + workflow.at("id") + "/cancel";
+  ASSERT_EQ(post(cancel, "{" + reason + "}").status, 200);
+  EXPECT_EQ(size_of(workflow.at("tasks.a")), tasks::limits::message_size);
+}
+
 TEST_F(ApiTasks, SayWhyTheyDoNotRun) {
   const std::string id = add();
   const Reply nobody = get("/v1/tasks/" + id + "/explain");
@@ -228,6 +265,51 @@ TEST_F(ApiTasks, AreChangedInBulk) {
   EXPECT_EQ(bulk(R"({"filter":{"state":"ready"},"action":"retry"})").at("error.field"),
             "filter.state");
   EXPECT_EQ(bulk(R"({"filter":{},"action":"delete"})").at("error.field"), "action");
+}
+
+// -- Their size -----------------------------------------------------------------------------------
+
+class SmallTasks : public ApiTest {
+ protected:
+  SmallTasks() : ApiTest(Start::now, {.payload_limit = 1000}) {}
+};
+
+TEST_F(SmallTasks, AreAllThatComesInWhateverTheWay) {
+  const auto task = [](std::size_t bytes) {
+    return R"({"queue":"q","kind":"k","payload":")" + std::string(bytes - 2, 'x') + R"("})";
+  };
+  const auto in_workflow = [&](std::size_t bytes) {
+    return post("/v1/workflows", R"({"steps":[{"name":"a","task":)" + task(bytes) + "}]}");
+  };
+  const auto in_schedule = [&](std::size_t bytes) {
+    return put("/v1/schedules/x", R"({"cron":"@daily","task":)" + task(bytes) + "}");
+  };
+  EXPECT_EQ(post("/v1/tasks", task(1000)).status, 202);
+  EXPECT_EQ(in_workflow(1000).status, 202);
+  EXPECT_EQ(in_schedule(1000).status, 200);
+
+  const auto expect_refused = [](const Reply& reply, const std::string& field) {
+    EXPECT_EQ(reply.status, 413);
+    EXPECT_EQ(reply.at("error.code"), "too_large");
+    EXPECT_EQ(reply.at("error.field"), field);
+    EXPECT_EQ(reply.at("error.message"), field + " must have 1000 bytes at most, got 1001");
+  };
+  expect_refused(post("/v1/tasks", task(1001)), "payload");
+  expect_refused(post("/v1/tasks/batch", "[" + task(9) + "," + task(1001) + "]"), "[1].payload");
+  expect_refused(post_lines(task(9) + "\n" + task(1001)), "[1].payload");
+  expect_refused(in_workflow(1001), "steps.a.payload");
+  expect_refused(in_schedule(1001), "task.payload");
+}
+
+TEST_F(ApiTasks, HaveAMebibyteOfPayload) {
+  const auto with = [&](std::size_t bytes) {
+    return post("/v1/tasks",
+                R"({"queue":"q","kind":"k","payload":")" + std::string(bytes - 2, 'x') + R"("})");
+  };
+  EXPECT_EQ(with(1 << 20).status, 202);
+  const Reply larger = with((1 << 20) + 1);
+  EXPECT_EQ(larger.status, 413);
+  EXPECT_EQ(larger.at("error.field"), "payload");
 }
 
 }  // namespace

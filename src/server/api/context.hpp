@@ -15,6 +15,7 @@
 #include "server/api/remote_workers.hpp"
 #include "server/api/stats_board.hpp"
 #include "server/api/store_line.hpp"
+#include "server/api/task_body.hpp"
 #include "server/events/event_log.hpp"
 #include "server/events/meters.hpp"
 #include "server/http/router.hpp"
@@ -44,6 +45,11 @@ struct ApiContext {
   std::function<void()> settings_changed{};  // Called after those of a queue were.
   // For those who have waited, before they are told anything: their token may have been revoked meanwhile. Throws 401.
   std::function<void(const Request&)> must_be_let_in_still{};
+
+  // For every way in which tasks come in. `trace` is that of the request.
+  TaskOrigin origin_of(std::string_view trace) const {
+    return {.trace = trace, .hosts = &push_hosts, .payload_limit = payload_limit};
+  }
 };
 
 // How many were changed; and if the server ends, that these may not be all.

@@ -71,6 +71,12 @@ ApiError ApiError::bad_request(std::string field, std::string message) {
           .field = std::move(field)};
 }
 
+ApiError ApiError::too_large(std::string field, std::size_t most, std::size_t got) {
+  std::string message = fmt::format("{} must have {} bytes at most, got {}", field, most, got);
+  return {
+      .status = 413, .code = "too_large", .message = std::move(message), .field = std::move(field)};
+}
+
 ApiError ApiError::not_found(std::string message) {
   return {.status = 404, .code = "not_found", .message = std::move(message)};
 }

@@ -25,6 +25,7 @@ struct ApiError {
   std::string cause{};                                // For the log; nobody else gets it.
 
   static ApiError bad_request(std::string field, std::string message);
+  static ApiError too_large(std::string field, std::size_t most, std::size_t got);  // Bytes.
   static ApiError not_found(std::string message);
   static ApiError from(const tasks::TaskError& error);
   static ApiError from(const tasks::Invalid& invalid);

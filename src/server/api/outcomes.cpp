@@ -127,12 +127,9 @@ tasks::Lease lease_of(std::string_view text, std::string_view field = "lease") {
 
 void check_result(const tasks::Json& result, std::string_view field) {
   if (auto problem = depth_problem(result, field)) throw ApiFailure(*std::move(problem));
-  if (result.text().size() <= tasks::limits::result_size) return;
-  throw ApiFailure({.status = 413,
-                    .code = "too_large",
-                    .message = fmt::format("{} must have {} bytes at most, got {}", field,
-                                           tasks::limits::result_size, result.text().size()),
-                    .field = std::string(field)});
+  const std::size_t size = result.text().size();
+  if (size <= tasks::limits::result_size) return;
+  throw ApiFailure(ApiError::too_large(std::string(field), tasks::limits::result_size, size));
 }
 
 Outcome failed(const TaskId& id, const tasks::Lease& lease, FailPart part) {

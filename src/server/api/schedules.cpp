@@ -35,11 +35,10 @@ const std::string& name_of(const Call& call) {
 
 Response put(ApiContext& api, const Call& call) {
   auto body = body_of<ScheduleBody>(call);
-  tasks::Schedule schedule{
-      .name = name_of(call),
-      .cron = std::move(body.cron),
-      .timezone = std::move(body.timezone).value_or("UTC"),
-      .task = to_task(std::move(body.task), {.trace = {}, .hosts = &api.push_hosts}, "task.")};
+  tasks::Schedule schedule{.name = name_of(call),
+                           .cron = std::move(body.cron),
+                           .timezone = std::move(body.timezone).value_or("UTC"),
+                           .task = to_task(std::move(body.task), api.origin_of(""), "task.")};
   if (body.missed) schedule.missed = to_missed(*body.missed);
   return json_response(200, to_json_text(must(api.tasks.schedule(schedule))));
 }

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "handoff/tasks/duration.hpp"
 #include "server/api/call.hpp"
 
 namespace handoff::server {
@@ -32,22 +33,50 @@ std::optional<ApiError> problem_of(const NotifyBody& notify, const PushHosts* ho
   return ApiError::bad_request(field, fmt::format("{} {}", field, *why));
 }
 
-// Which one of a batch it is; made only for those that may need it.
-std::string prefix_of(const TaskBody& body, std::size_t index) {
-  const bool may_be_wrong = body.notify || body.payload.depth() > deepest;
-  return may_be_wrong ? fmt::format("[{}].", index) : std::string();
+std::optional<ApiError> problem_of(const tasks::Json& payload, std::size_t most,
+                                   std::string_view prefix) {
+  if (payload.depth() > deepest) return depth_problem(payload, fmt::format("{}payload", prefix));
+  if (payload.text().size() <= most) return std::nullopt;
+  return ApiError::too_large(fmt::format("{}payload", prefix), most, payload.text().size());
 }
 
-std::expected<tasks::NewTask, ApiError> make_task(TaskBody body, const TaskOrigin& origin,
-                                                  std::string_view prefix) {
+// "At once" is no time to start by. For a NewTask it means that there is no such time.
+tasks::Checked check_expires_in(std::chrono::milliseconds time, std::string_view field) {
+  return tasks::check_range(time, std::chrono::milliseconds(1), tasks::longest_duration, field);
+}
+
+// What a NewTask has where nothing was given, "" and 0, is no value that can be given. The whole name is made only for an error.
+std::optional<ApiError> problem_of_given(const TaskBody& body, std::string_view prefix) {
+  std::optional<ApiError> problem;
+  const auto check = [&](std::string_view field, const auto& given, const auto& checked) {
+    if (problem || !given || checked(*given, field)) return;
+    problem = ApiError::from(checked(*given, fmt::format("{}{}", prefix, field)).error());
+  };
+  const auto checked_time = [&](std::string_view field, const auto& given, const auto& checked) {
+    check(field, given, [&](const DurationField& each, std::string_view name) {
+      return checked(each.value, name);
+    });
+  };
+  check("max_attempts", body.max_attempts, tasks::check_max_attempts);
+  checked_time("timeout", body.timeout, tasks::check_timeout);
+  checked_time("expires_in", body.expires_in, check_expires_in);
+  check("unique_key", body.unique_key, tasks::check_unique_key);
+  check("group", body.group, tasks::check_group);
+  check("trace", body.trace, tasks::check_trace);
+  return problem;
+}
+
+// What is not seen any more once it is a NewTask. The rest is checked where that is stored.
+std::optional<ApiError> problem_of(const TaskBody& body, const TaskOrigin& origin,
+                                   std::string_view prefix) {
   if (body.notify) {
-    if (auto problem = problem_of(*body.notify, origin.hosts, prefix)) {
-      return std::unexpected(*std::move(problem));
-    }
+    if (auto problem = problem_of(*body.notify, origin.hosts, prefix)) return problem;
   }
-  if (body.payload.depth() > deepest) {
-    return std::unexpected(*depth_problem(body.payload, fmt::format("{}payload", prefix)));
-  }
+  if (auto problem = problem_of(body.payload, origin.payload_limit, prefix)) return problem;
+  return problem_of_given(body, prefix);
+}
+
+tasks::NewTask make_task(TaskBody body, const TaskOrigin& origin) {
   tasks::NewTask task;
   task.queue = std::move(body.queue);
   task.kind = std::move(body.kind);
@@ -70,16 +99,25 @@ std::expected<tasks::NewTask, ApiError> make_task(TaskBody body, const TaskOrigi
   return task;
 }
 
+// Which one of them it is, is written only for one that is wrong.
+std::optional<ApiError> problem_in_batch(const TaskBody& body, const TaskOrigin& origin,
+                                         std::size_t index) {
+  if (!problem_of(body, origin, "")) return std::nullopt;
+  return problem_of(body, origin, fmt::format("[{}].", index));
+}
+
 }  // namespace
 
 tasks::NewTask to_task(TaskBody body, const TaskOrigin& origin, std::string_view prefix) {
-  return must(make_task(std::move(body), origin, prefix));
+  if (auto problem = problem_of(body, origin, prefix)) throw ApiFailure(*std::move(problem));
+  return make_task(std::move(body), origin);
 }
 
 std::expected<tasks::NewTask, ApiError> read_task(std::string_view json, const TaskOrigin& origin) {
   auto body = tasks::from_json<TaskBody>(json, strictly);
   if (!body) return std::unexpected(ApiError::from(body.error()));
-  return make_task(*std::move(body), origin, "");
+  if (auto problem = problem_of(*body, origin, "")) return std::unexpected(*std::move(problem));
+  return make_task(*std::move(body), origin);
 }
 
 std::expected<std::vector<tasks::NewTask>, ApiError> read_array(std::string_view json,
@@ -90,10 +128,10 @@ std::expected<std::vector<tasks::NewTask>, ApiError> read_array(std::string_view
   std::vector<tasks::NewTask> tasks;
   tasks.reserve(bodies->size());
   for (TaskBody& each : *bodies) {
-    const std::string prefix = prefix_of(each, tasks.size());
-    auto task = make_task(std::move(each), origin, prefix);
-    if (!task) return std::unexpected(std::move(task.error()));
-    tasks.push_back(*std::move(task));
+    if (auto problem = problem_in_batch(each, origin, tasks.size())) {
+      return std::unexpected(*std::move(problem));
+    }
+    tasks.push_back(make_task(std::move(each), origin));
   }
   return tasks;
 }
@@ -111,10 +149,10 @@ std::expected<std::vector<tasks::NewTask>, ApiError> read_lines(std::string_view
       return std::unexpected(ApiError::from(body.error(), fmt::format("[{}]", tasks.size())));
     }
     if (tasks.size() == most_in_a_batch) return std::unexpected(too_many());
-    const std::string prefix = prefix_of(*body, tasks.size());
-    auto task = make_task(*std::move(body), origin, prefix);
-    if (!task) return std::unexpected(std::move(task.error()));
-    tasks.push_back(*std::move(task));
+    if (auto problem = problem_in_batch(*body, origin, tasks.size())) {
+      return std::unexpected(*std::move(problem));
+    }
+    tasks.push_back(make_task(*std::move(body), origin));
   }
   return tasks;
 }

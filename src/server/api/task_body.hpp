@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "handoff/tasks/limits.hpp"
 #include "handoff/tasks/payload.hpp"
 #include "handoff/tasks/task.hpp"
 #include "server/api/duration_field.hpp"
@@ -51,6 +52,7 @@ struct TaskOrigin {
   std::string_view trace{};  // Of the request, for a task that has none of its own.
   // Whom it may tell of its end. Null: that is said only by who delivers the news.
   const PushHosts* hosts = nullptr;
+  std::size_t payload_limit = tasks::limits::payload_size;  // 413 for what is larger.
 };
 
 // `prefix` stands before the names of its fields: "task.". Throws ApiFailure.

@@ -19,15 +19,6 @@ using tasks::NewTask;
 
 constexpr auto longest_wait = std::chrono::minutes(5);
 
-void check_payload(const ApiContext& api, const NewTask& task, std::string_view prefix) {
-  must(tasks::check_payload_size(task.payload.size(), api.payload_limit,
-                                 fmt::format("{}payload", prefix)));
-}
-
-TaskOrigin origin_of(const ApiContext& api, const Request& request) {
-  return {.trace = request.traceparent, .hosts = &api.push_hosts};
-}
-
 // What has no room is counted.
 void note_refusal(ApiContext& api, const tasks::TaskError& error, std::string_view queue,
                   std::size_t number) {
@@ -57,8 +48,7 @@ Lazy<AllEnqueued> hand_in(ApiContext& api, std::vector<NewTask> all) {
 
 Lazy<Response> enqueue(ApiContext& api, Call call) {
   must_be_json(call.request);
-  NewTask task = must(read_task(call.request.body, origin_of(api, call.request)));
-  if (task.payload.size() > api.payload_limit) check_payload(api, task, "");
+  NewTask task = must(read_task(call.request.body, api.origin_of(call.request.traceparent)));
   const std::string queue = task.queue;
   std::vector<NewTask> only;
   only.push_back(std::move(task));  // Not copied, as it would be by the vector's constructor.
@@ -70,10 +60,10 @@ Lazy<Response> enqueue(ApiContext& api, Call call) {
 
 std::vector<NewTask> read_batch(const ApiContext& api, const Request& request) {
   if (request.content_type.starts_with("application/x-ndjson")) {
-    return must(read_lines(request.body, origin_of(api, request)));
+    return must(read_lines(request.body, api.origin_of(request.traceparent)));
   }
   must_be_json(request);
-  return must(read_array(request.body, origin_of(api, request)));
+  return must(read_array(request.body, api.origin_of(request.traceparent)));
 }
 
 // What is not as it usually is: those that are not ready, and those that were there already.
@@ -106,10 +96,6 @@ Response accepted(const std::vector<Enqueued>& all) {
 
 Lazy<Response> enqueue_batch(ApiContext& api, Call call) {
   std::vector<NewTask> all = read_batch(api, call.request);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].payload.size() > api.payload_limit)
-      check_payload(api, all[i], fmt::format("[{}].", i));
-  }
   const std::string queue = all.empty() ? std::string() : all.front().queue;
   const std::size_t number = all.size();
   auto lazy = hand_in(api, std::move(all));

@@ -47,8 +47,8 @@ tasks::Workflow to_workflow(WorkflowBody body, const TaskOrigin& origin) {
 
 Response start(ApiContext& api, const Call& call) {
   auto body = body_of<WorkflowBody>(call);
-  const TaskOrigin origin{.trace = call.request.traceparent, .hosts = &api.push_hosts};
-  const auto started = must(api.tasks.start(to_workflow(std::move(body), origin)));
+  auto workflow = to_workflow(std::move(body), api.origin_of(call.request.traceparent));
+  const auto started = must(api.tasks.start(std::move(workflow)));
   std::vector<std::string> items;
   for (const auto& [name, id] : started.tasks) {
     items.push_back(fmt::format(R"("{}":"{}")", name, id.to_string()));

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "handoff/tasks/limits.hpp"
 #include "tasks/entropy.hpp"
 #include "tasks/stores/sqlite/transaction.hpp"
+#include "tasks/utf8.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
 
@@ -210,8 +212,8 @@ std::expected<TaskState, TaskError> SqliteTransaction::cancel(const TaskId& id,
                                      .field = "id"});
   }
   const TaskState before = row->state;
-  end(*row, TaskState::cancelled,
-      reason.empty() ? std::string_view("somebody cancelled it") : reason, AfterEnd::keeps_lease);
+  const std::string_view why = reason.empty() ? "somebody cancelled it" : reason;
+  end(*row, TaskState::cancelled, cut_utf8(why, limits::message_size), AfterEnd::keeps_lease);
   return before;
 }
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "handoff/tasks/limits.hpp"
 #include "tasks/stores/sqlite/transaction.hpp"
+#include "tasks/utf8.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
 
@@ -237,7 +239,9 @@ std::expected<void, TaskError> SqliteTransaction::cancel_workflow(const Workflow
                                          id.to_string(), to_string(look->state)),
                   .field = "id"});
   }
-  const std::string_view why = reason.empty() ? "its workflow was cancelled" : reason;
+  // Each of its tasks keeps it.
+  const std::string_view why =
+      reason.empty() ? "its workflow was cancelled" : cut_utf8(reason, limits::message_size);
   for (const TaskId& each : tasks_of_workflow(id, false)) {
     TaskRow row = row_of(each).value();
     // One may have been given up together with those before it.
