@@ -176,6 +176,7 @@ Lazy<Response> Api::answer(Request given) {
     auto match = must(router_.find(request));
     route = match.route;
     let_in(*route, request, who);
+    check_strangers(*route, request);
     Call call(kept, std::move(match.parameters));
     auto lazy = route->handler(std::move(call));
     response = co_await std::move(lazy);

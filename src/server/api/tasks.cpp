@@ -5,6 +5,7 @@
 
 #include "handoff/future.hpp"
 #include "server/api/context.hpp"
+#include "server/api/schema.hpp"
 #include "server/api/task_body.hpp"
 #include "server/api/task_json.hpp"
 #include "server/api/waiting.hpp"
@@ -119,7 +120,7 @@ Response look(ApiContext& api, const Call& call) {
 
 // With ?wait it is answered when the task has finished, or the time is up.
 Lazy<Response> show(ApiContext& api, Call call) {
-  const Query query(call, {"wait"});
+  const Query query(call);
   const auto wait = query.duration("wait");
   const tasks::TaskId id = id_of(call);
   if (wait) {
@@ -154,8 +155,7 @@ tasks::TaskList page_of(ApiContext& api, const Query& query, Payloads payloads) 
 }
 
 Response list(ApiContext& api, const Call& call) {
-  const Query query(
-      call, {"id", "queue", "kind", "state", "group", "error", "limit", "cursor", "payload"});
+  const Query query(call);
   const Payloads payloads = query.flag("payload", true) ? Payloads::shown : Payloads::left_out;
   const auto page = page_of(api, query, payloads);
   std::vector<std::string> items;
@@ -204,25 +204,40 @@ Response retry(ApiContext& api, const Call& call) {
 }  // namespace
 
 void add_task_routes(Router& router, ApiContext& api) {
+  using Kind = Parameter::Kind;
   router.add({.method = Method::post,
               .pattern = "/v1/tasks",
               .role = Role::produce,
               .summary = "Hand in one task",
+              .body = takes<TaskBody>(),
+              .answers = {202, 200},
               .handler = [&api](Call call) { return enqueue(api, std::move(call)); }});
   router.add({.method = Method::post,
               .pattern = "/v1/tasks/batch",
               .role = Role::produce,
               .summary = "Hand in many tasks, all or none",
+              .body = takes_many<TaskBody>(),
+              .answers = {202},
               .handler = [&api](Call call) { return enqueue_batch(api, std::move(call)); }});
   router.add({.method = Method::get,
               .pattern = "/v1/tasks",
               .role = Role::produce,
               .summary = "A page of tasks, newest first",
+              .query = {{"id", Kind::id},
+                        {"queue"},
+                        {"kind"},
+                        {"state", Kind::state},
+                        {"group"},
+                        {"error"},
+                        {"limit", Kind::number},
+                        {"cursor"},
+                        {"payload", Kind::flag}},
               .handler = on_pool(api, list)});
   router.add({.method = Method::get,
               .pattern = "/v1/tasks/{id}",
               .role = Role::produce,
               .summary = "One task; with ?wait, when it has finished",
+              .query = {{"wait", Kind::duration}},
               .waits = Waits::if_asked,
               .handler = [&api](Call call) { return show(api, std::move(call)); }});
   router.add({.method = Method::get,
@@ -239,6 +254,7 @@ void add_task_routes(Router& router, ApiContext& api) {
               .pattern = "/v1/tasks/{id}/cancel",
               .role = Role::admin,
               .summary = "Cancel it, also while it runs",
+              .body = takes_if_any<CancelBody>(),
               .handler = on_pool(api, cancel)});
   router.add({.method = Method::post,
               .pattern = "/v1/tasks/{id}/retry",
