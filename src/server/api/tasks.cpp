@@ -28,12 +28,6 @@ TaskOrigin origin_of(const ApiContext& api, const Request& request) {
   return {.trace = request.traceparent, .hosts = &api.push_hosts};
 }
 
-// What has no room is counted.
-void note_refusal(ApiContext& api, const tasks::TaskError& error, std::string_view queue,
-                  std::size_t number) {
-  if (error.code == tasks::TaskError::Code::full) api.meters.reject(queue, number);
-}
-
 Response accepted(const Enqueued& task) {
   const std::string id = task.id.to_string();
   Response response = json_response(task.is_duplicate ? 200 : 202,
@@ -47,11 +41,9 @@ Lazy<Response> enqueue(ApiContext& api, Call call) {
   must_be_json(call.request);
   NewTask task = must(read_task(call.request.body, origin_of(api, call.request)));
   if (task.payload.size() > api.payload_limit) check_payload(api, task, "");
-  const std::string queue = task.queue;
   const StorePlace place(api);
   auto lazy = api.tasks.async_enqueue(std::move(task));
   const auto enqueued = co_await std::move(lazy);
-  if (!enqueued) note_refusal(api, enqueued.error(), queue, 1);
   co_return accepted(must(enqueued));
 }
 
@@ -97,12 +89,9 @@ Lazy<Response> enqueue_batch(ApiContext& api, Call call) {
     if (all[i].payload.size() > api.payload_limit)
       check_payload(api, all[i], fmt::format("[{}].", i));
   }
-  const std::string queue = all.empty() ? std::string() : all.front().queue;
-  const std::size_t number = all.size();
   const StorePlace place(api);
   auto lazy = api.tasks.async_enqueue(std::move(all));
   const auto enqueued = co_await std::move(lazy);
-  if (!enqueued) note_refusal(api, enqueued.error(), queue, number);
   co_return accepted(must(enqueued));
 }
 
