@@ -158,11 +158,7 @@ void serve(const Config& config, const std::stop_token& stop,
            .demo = demo ? &*demo : nullptr},
           log);
   must_be_safe(config, api.tokens());
-  if (demo) {
-    demo->prepare({.rejected = [&api](std::string_view queue, std::uint64_t number) {
-      api.count_rejected(queue, number);
-    }});
-  }
+  if (demo) demo->prepare();
   const auto bell = std::make_shared<Event>();
   api.on_settings([bell] { bell->set(); });
   HttpServer http(http_options(config, log), api);

@@ -47,6 +47,16 @@ void TasksCore::observe(Observer observer) {
   observer_ = std::move(observer);
 }
 
+void TasksCore::observe_full(FullObserver observer) {
+  const auto alone = observing_.hold();
+  full_observer_ = std::move(observer);
+}
+
+void TasksCore::note_full(std::string_view queue, std::size_t tasks) {
+  const auto alone = observing_.hold();
+  if (full_observer_) full_observer_(queue, tasks);
+}
+
 void TasksCore::committed(const Changes& changes) {
   {
     const auto alone = observing_.hold();

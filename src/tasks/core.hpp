@@ -48,6 +48,10 @@ class TasksCore {
   // Called after each commit of this process, one at a time; it must be short. Nothing, to end that: afterwards nobody calls it.
   using Observer = std::function<void(const Changes&)>;
   void observe(Observer observer);
+  // The same, of tasks that a full queue has refused to this process: all of a batch, for the queue that was full.
+  using FullObserver = std::function<void(std::string_view queue, std::size_t tasks)>;
+  void observe_full(FullObserver observer);
+  void note_full(std::string_view queue, std::size_t tasks);
   // What wait() returns, if that is over; nothing while the task is not finished. Throws what the store does.
   std::optional<std::expected<Task, TaskError>> look_at_end(const TaskId& id);
   // Calls those who want to know of tasks that have finished.
@@ -67,6 +71,7 @@ class TasksCore {
   handoff::detail::FailureLog drop_log_;
   Mutex observing_{{.name = "an observer of tasks"}};
   Observer observer_;               // Guarded by observing_.
+  FullObserver full_observer_;      // The same.
   std::unique_ptr<Keeper> keeper_;  // Last: its thread uses all of the above.
 };
 

@@ -226,7 +226,7 @@ class Transaction {
   virtual Time now() const = 0;
   virtual Changes& changes() = 0;
 
-  // All or none. An error names the index of the first that cannot be.
+  // All or none. An error names the index of the first that cannot be, also of one: "[0].queue".
   virtual std::expected<std::vector<Enqueued>, TaskError> insert(
       std::span<const NewTask> tasks) = 0;
   // The same. The caller keeps them until the transaction has ended: those of many calls may be written together.
@@ -234,8 +234,8 @@ class Transaction {
       std::span<const NewTask> tasks) {
     return insert(tasks);
   }
-  // The index of the first that the last insert() had no room for.
-  virtual std::size_t without_room() const = 0;
+  // That index, of the last insert() that has failed.
+  virtual std::size_t refused() const = 0;
   virtual ClaimResult claim(const ClaimRequest& request) = 0;
   virtual std::vector<Recorded> finish(std::span<const Outcome> outcomes) = 0;
   virtual std::vector<Recorded> extend(std::span<const Extension> extensions) = 0;
@@ -314,6 +314,14 @@ class Transaction {
   // In how long the next of these has something to do; nothing if there is none.
   virtual std::optional<Millis> next_due() = 0;
 };
+
+// What insert() says, to somebody who has given one task and no batch.
+inline TaskError without_index(TaskError error) {
+  constexpr std::string_view index = "[0].";
+  if (error.field.starts_with(index)) error.field.erase(0, index.size());
+  if (error.message.starts_with(index)) error.message.erase(0, index.size());
+  return error;
+}
 
 class Elsewhere;
 

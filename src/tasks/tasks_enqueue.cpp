@@ -17,27 +17,25 @@ namespace {
 
 using All = std::expected<std::vector<Enqueued>, TaskError>;
 
-std::string prefix_of(std::size_t index, std::size_t count) {
-  return count == 1 ? "" : fmt::format("[{}].", index);
-}
+std::string prefix_of(std::size_t index) { return fmt::format("[{}].", index); }
 
 std::optional<TaskError> check_all(std::span<const NewTask> tasks) {
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     // Where is asked only if something is wrong.
-    if (check_task(tasks[i], "")) return check_task(tasks[i], prefix_of(i, tasks.size()));
+    if (check_task(tasks[i], "")) return check_task(tasks[i], prefix_of(i));
   }
   return std::nullopt;
 }
 
 std::optional<TaskError> encode_all(const Encoding& encoding, std::vector<NewTask>& tasks) {
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (auto error = encoding.encode(tasks[i], prefix_of(i, tasks.size()))) return error;
+    if (auto error = encoding.encode(tasks[i], prefix_of(i))) return error;
   }
   return std::nullopt;
 }
 
 std::expected<Enqueued, TaskError> only_one(All all) {
-  if (!all) return std::unexpected(std::move(all.error()));
+  if (!all) return std::unexpected(without_index(std::move(all.error())));
   return all->front();
 }
 
@@ -54,12 +52,19 @@ Attempt insert(TasksCore& core, Transaction& transaction, std::span<const NewTas
   Attempt attempt{.inserted = transaction.insert_kept(tasks)};
   if (core.elsewhere() != nullptr) return attempt;
   if (!attempt.inserted && attempt.inserted.error().code == TaskError::Code::full) {
-    attempt.full_queue = tasks[transaction.without_room()].queue;
+    attempt.full_queue = tasks[transaction.refused()].queue;
     const auto settings = transaction.look(attempt.full_queue).settings;
     if (settings.when_full == WhenFull::block) attempt.patience = settings.block_for;
     attempt.is_drop = settings.when_full == WhenFull::drop_newest;
   }
   return attempt;
+}
+
+// Nobody waits any longer: what there was no room for is counted, for the queue that was full.
+All end_of(TasksCore& core, Attempt attempt, std::size_t tasks) {
+  if (attempt.is_drop) core.note_drop(attempt.full_queue, tasks);
+  if (!attempt.full_queue.empty()) core.note_full(attempt.full_queue, tasks);
+  return std::move(attempt.inserted);
 }
 
 // Waits for room in a queue: registered first, and tried once more, so that room that came in between is seen.
@@ -116,11 +121,10 @@ All Tasks::enqueue(std::span<const NewTask> given) const {
       return std::expected<Attempt, TaskError>(insert(*core_, transaction, tasks));
     });
     if (!attempt) return std::unexpected(std::move(attempt.error()));
-    if (attempt->is_drop) core_->note_drop(attempt->full_queue, tasks.size());
-    if (!attempt->patience) return std::move(attempt->inserted);
+    if (!attempt->patience) return end_of(*core_, std::move(*attempt), tasks.size());
     if (RoomWait::begin(wait, *core_, *attempt)) continue;
     if (!wait->told().wait({.deadline = wait->deadline(), .stop = {}})) {
-      return std::move(attempt->inserted);
+      return end_of(*core_, std::move(*attempt), tasks.size());
     }
     wait->told().reset();
   }
@@ -142,13 +146,14 @@ Lazy<All> enqueue_into(std::shared_ptr<TasksCore> core, std::vector<NewTask> all
     auto lazy = async_transact<Attempt>(core, insert_all);
     auto attempt = co_await std::move(lazy);
     if (!attempt) co_return std::unexpected(std::move(attempt.error()));
-    if (attempt->is_drop) core->note_drop(attempt->full_queue, shared->size());
-    if (!attempt->patience) co_return std::move(attempt->inserted);
+    if (!attempt->patience) co_return end_of(*core, std::move(*attempt), shared->size());
     if (RoomWait::begin(wait, *core, *attempt, while_full.stop)) continue;
     if (while_full.begins) while_full.begins();
     const auto told = co_await wait->told().async_wait(wait->deadline());
     if (while_full.ends) while_full.ends();
-    if (!told || while_full.stop.stop_requested()) co_return std::move(attempt->inserted);
+    if (!told || while_full.stop.stop_requested()) {
+      co_return end_of(*core, std::move(*attempt), shared->size());
+    }
     wait->told().reset();
   }
 }

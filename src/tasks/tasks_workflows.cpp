@@ -21,8 +21,18 @@ std::expected<StartedWorkflow, TaskError> Tasks::start(const Workflow& workflow)
       return std::unexpected(std::move(*error));
     }
   }
-  return transact<StartedWorkflow>(
-      *core_, [&](Transaction& transaction) { return transaction.start(*prepared); });
+  std::string full_queue;
+  auto started = transact<StartedWorkflow>(*core_, [&](Transaction& transaction) {
+    auto result = transaction.start(*prepared);
+    const bool is_full = !result && result.error().code == TaskError::Code::full;
+    // A store elsewhere has counted it.
+    if (is_full && core_->elsewhere() == nullptr) {
+      full_queue = prepared->steps[transaction.refused()].task.queue;
+    }
+    return result;
+  });
+  if (!full_queue.empty()) core_->note_full(full_queue, prepared->steps.size());
+  return started;
 }
 
 std::optional<WorkflowLook> Tasks::workflow(const WorkflowId& id) const {

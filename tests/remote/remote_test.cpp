@@ -101,6 +101,8 @@ TEST_F(Remote, WhatIsWrongHasTheCodesOfAStore) {
   ASSERT_TRUE(tasks.configure("q", one));
   const auto id = tasks.enqueue(plain()).value().id;
   EXPECT_EQ(tasks.enqueue(plain()).error().code, TaskError::Code::full);
+  EXPECT_EQ(tasks.enqueue(plain()).error().field, "queue");
+  EXPECT_EQ(tasks.enqueue(std::vector{plain()}).error().field, "[0].queue");
   EXPECT_EQ(tasks.retry(id).error().code, TaskError::Code::conflict);
   EXPECT_EQ(tasks.cancel(TaskId::make({})).error().code, TaskError::Code::not_found);
   EXPECT_EQ(tasks.explain(TaskId::make({})).error().code, TaskError::Code::not_found);

@@ -1,5 +1,6 @@
 // Handing tasks in, and looking at them.
 #include "server/api_fixture.hpp"
+#include "server/exposition.hpp"
 
 namespace handoff::tests {
 namespace {
@@ -139,6 +140,52 @@ TEST_F(ApiTasks, AreRefusedByAFullQueue) {
   EXPECT_NE(get("/v1/queues/small").at("rates.rejected"), "0");
 }
 
+// Of a batch, and of a workflow, it is the queue without room that is to be looked at.
+TEST_F(ApiTasks, AreCountedForTheQueueThatWasFull) {
+  ASSERT_EQ(put("/v1/queues/small", R"({"capacity":1})").status, 200);
+  add("small");
+  const Reply batch =
+      post("/v1/tasks/batch", R"([{"queue":"large","kind":"k"},{"queue":"small","kind":"k"}])");
+  EXPECT_EQ(batch.at("error.field"), "[1].queue");
+  const auto rejected = [&](std::string_view queue) {
+    const Exposition metrics(get("/metrics").answer.body);
+    return metrics.value("handoff_rejected_total", fmt::format(R"({{queue="{}"}})", queue));
+  };
+  EXPECT_EQ(rejected("small"), 2);
+  EXPECT_EQ(rejected("large").value_or(0), 0);
+  const Reply workflow = post("/v1/workflows", R"({"steps":[
+      {"name":"one","task":{"queue":"large","kind":"k"}},
+      {"name":"two","task":{"queue":"small","kind":"k"}}]})");
+  EXPECT_EQ(workflow.status, 503);
+  EXPECT_EQ(workflow.at("error.field"), "steps.two.queue");
+  EXPECT_EQ(rejected("small"), 4);
+  EXPECT_EQ(rejected("large").value_or(0), 0);
+}
+
+TEST_F(ApiTasks, OfABatchOfOneHaveAnIndex) {
+  ASSERT_EQ(put("/v1/queues/small", R"({"capacity":1})").status, 200);
+  add("small");
+  const auto field = [&](std::string_view body) {
+    const Reply reply = post("/v1/tasks/batch", body);
+    const std::string named = reply.at("error.field");
+    if (reply.status != 503) EXPECT_THAT(reply.at("error.message"), HasSubstr(named));
+    return named;
+  };
+  const std::string lost = R"("after":["01a1e8d0-9b61-7000-9072-e55e3f0443e8"])";
+  EXPECT_EQ(field(R"([{"queue":"a b","kind":"k"}])"), "[0].queue");
+  EXPECT_EQ(field(R"([{"queue":"small","kind":"k"}])"), "[0].queue");
+  EXPECT_EQ(field(R"([{"queue":"q","kind":"k",)" + lost + "}]"), "[0].after[0]");
+  EXPECT_EQ(field(R"([{"queue":"q","kind":"k"},{"queue":"q","kind":"k",)" + lost + "}]"),
+            "[1].after[0]");
+  const Reply alone = post("/v1/tasks", R"({"queue":"q","kind":"k",)" + lost + "}");
+  EXPECT_EQ(alone.at("error.field"), "after[0]");
+  EXPECT_THAT(alone.at("error.message"), ::testing::StartsWith("after[0] names a task"));
+  const Reply wrong = post("/v1/tasks", R"({"queue":"a b","kind":"k"})");
+  EXPECT_EQ(wrong.at("error.field"), "queue");
+  EXPECT_THAT(wrong.at("error.message"), ::testing::StartsWith("queue "));
+  EXPECT_EQ(post("/v1/tasks", R"({"queue":"small","kind":"k"})").at("error.field"), "queue");
+}
+
 TEST_F(ApiTasks, OfABatchAreStoredTogether) {
   const Reply made =
       post("/v1/tasks/batch", R"([{"queue":"q","kind":"a"},{"queue":"q","kind":"b"}])");
@@ -159,6 +206,7 @@ TEST_F(ApiTasks, OfABatchMayComeInLines) {
   const Reply wrong = post_lines(body + "{\"queue\":7}");
   EXPECT_EQ(wrong.status, 400);
   EXPECT_EQ(wrong.at("error.field"), "[2].queue");
+  EXPECT_EQ(lines(R"({"queue":"a b","kind":"k"})").at("error.field"), "[0].queue");
 }
 
 TEST_F(ApiTasks, AreListedNewestFirst) {

@@ -584,7 +584,7 @@ TEST_P(Stores, RefuseToWaitForWhatIsNotThereOrWillNotBeDone) {
   NewTask lost = task();
   lost.after = {TaskId::make(clock.now())};
   EXPECT_EQ(insert({lost}).error().code, TaskError::Code::not_found);
-  EXPECT_EQ(insert({lost}).error().field, "after[0]");
+  EXPECT_EQ(insert({lost}).error().field, "[0].after[0]");
   const auto dead = add(task()).id;
   finish(claim()[0], Kind::failed_for_good, "no");
   lost.after = {dead};

@@ -78,6 +78,8 @@ TEST_F(DurableTasks, SayWhatIsWrongWithARequest) {
   EXPECT_EQ(error_of(task).field, "run_at");
   const std::vector<NewTask> batch{plain(), task};
   EXPECT_EQ(tasks().enqueue(batch).error().field, "[1].run_at");
+  const std::vector<NewTask> batch_of_one{task};
+  EXPECT_EQ(tasks().enqueue(batch_of_one).error().field, "[0].run_at");
   EXPECT_TRUE(tasks().queues().empty());
 }
 

@@ -74,6 +74,9 @@ Api::Api(tasks::Tasks tasks, ApiOptions options, Log& log)
     events_.add(changes);
     meters_.add(changes);
   });
+  // Whoever wanted to hand them in: a request, or somebody beside it.
+  context_.core->observe_full(
+      [this](std::string_view queue, std::size_t number) { meters_.reject(queue, number); });
   meters_.set_counts(tasks.queues());
   static_cast<void>(pool_.every(between_sweeps, [this] { look_after_workers(); }));
 }
@@ -116,6 +119,7 @@ void Api::list_worker(const std::string& name, const std::vector<std::string>& q
 
 Api::~Api() {
   context_.core->observe({});
+  context_.core->observe_full({});
   finish(within(std::chrono::seconds(10)));
 }
 
@@ -187,6 +191,7 @@ Lazy<Response> Api::answer(Request given) {
     auto match = must(router_.find(request));
     route = match.route;
     let_in(*route, request, who);
+    check_strangers(*route, request);
     Call call(kept, std::move(match.parameters));
     auto lazy = route->handler(std::move(call));
     response = co_await std::move(lazy);

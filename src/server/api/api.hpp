@@ -47,8 +47,6 @@ class Api final : public Service {
   void on_settings(std::function<void()> changed) {
     context_.settings_changed = std::move(changed);
   }
-  // Tasks that somebody beside it could not hand in.
-  void count_rejected(std::string_view queue, std::uint64_t tasks) { meters_.reject(queue, tasks); }
   // Ends what runs on its pool, by then at the latest; nothing more begins. Before what count_with() was given is gone.
   void finish(Deadline deadline);
   // Of those who work elsewhere, who was not seen for a while is forgotten, unless it has tasks in hand. Done now and then; by tests, when they like.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "server/api/context.hpp"
+#include "server/api/schema.hpp"
 #include "server/api/task_json.hpp"
 
 namespace handoff::server {
@@ -58,14 +59,13 @@ Response bulk(ApiContext& api, const Call& call) {
 }
 
 Response show_dead(ApiContext& api, const Call& call) {
-  const Query query(call, {"queue"});
+  const Query query(call);
   std::vector<std::string> items;
   for (const auto& each : api.tasks.dead(query.text("queue"))) items.push_back(to_json_text(each));
   return json_response(200, page_text("dead", items, ""));
 }
 
-Response show_workers(ApiContext& api, const Call& call) {
-  const Query query(call, {});
+Response show_workers(ApiContext& api, const Call&) {
   std::vector<std::string> items;
   for (tasks::WorkerLook& each : api.tasks.workers()) {
     // The store has when it was first seen.
@@ -84,11 +84,13 @@ void add_bulk_routes(Router& router, ApiContext& api) {
               .pattern = "/v1/tasks/bulk",
               .role = Role::admin,
               .summary = "Retry or cancel all tasks that a filter means",
+              .body = takes<BulkBody>(),
               .handler = on_long_pool(api, bulk)});
   router.add({.method = Method::get,
               .pattern = "/v1/dead",
               .role = Role::produce,
               .summary = "Dead tasks by kind and reason",
+              .query = {{"queue"}},
               .handler = on_long_pool(api, show_dead)});
   router.add({.method = Method::get,
               .pattern = "/v1/workers",

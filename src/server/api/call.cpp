@@ -17,17 +17,28 @@ namespace {
   throw ApiFailure(ApiError::bad_request(std::string(field), fmt::format("{} {}", field, rest)));
 }
 
-void check_known(const Pairs& pairs, std::span<const std::string_view> known) {
+[[noreturn]] void refuse_unknown(std::string_view name, const std::vector<Parameter>& known) {
+  std::vector<std::string_view> names;
+  for (const Parameter& each : known) names.push_back(each.name);
+  throw ApiFailure(ApiError::bad_request(
+      std::string(name),
+      fmt::format("unknown parameter \"{}\"{}", name, tasks::did_you_mean(name, names))));
+}
+
+void check_known(const Pairs& pairs, const std::vector<Parameter>& known) {
   std::vector<std::string_view> seen;
   for (const auto& [name, value] : pairs) {
-    if (std::ranges::find(known, name) == known.end()) {
-      throw ApiFailure(ApiError::bad_request(
-          name, fmt::format("unknown parameter \"{}\"{}", name, tasks::did_you_mean(name, known))));
+    if (std::ranges::find(known, name, &Parameter::name) == known.end()) {
+      refuse_unknown(name, known);
     }
     if (std::ranges::find(seen, name) != seen.end()) refuse(name, "is there twice");
     seen.push_back(name);
   }
 }
+
+// What clients send that always send an object.
+struct Nothing {};
+BOOST_DESCRIBE_STRUCT(Nothing, (), ())
 
 bool is_json(std::string_view type) {
   type = type.substr(0, type.find(';'));
@@ -59,9 +70,12 @@ void must_be_json(const Request& request) {
                               request.content_type)});
 }
 
-Query::Query(const Call& call, std::initializer_list<std::string_view> known)
-    : pairs_(call.request.query) {
-  check_known(pairs_, {known.begin(), known.size()});
+void check_strangers(const Route& route, const Request& request) {
+  if (route.strangers == Strangers::ignored) return;
+  check_known(request.query, route.query);
+  if (route.body || request.body.empty()) return;
+  must_be_json(request);
+  must(tasks::from_json<Nothing>(request.body, strictly));
 }
 
 std::string Query::text(std::string_view name) const {

@@ -3,7 +3,6 @@
 
 #include <exception>
 #include <expected>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,10 +68,13 @@ T body_if_any(const Call& call) {
   return body_of<T>(call);
 }
 
-// The parameters behind the question mark. One that is unknown, or comes twice, is an error.
+// Throws ApiFailure if the request has a parameter or a body that its route does not take, or a parameter twice.
+void check_strangers(const Route& route, const Request& request);
+
+// The parameters behind the question mark: those that the route names.
 class Query {
  public:
-  Query(const Call& call, std::initializer_list<std::string_view> known);
+  explicit Query(const Call& call) : pairs_(call.request.query) {}
 
   std::string text(std::string_view name) const;  // Empty if it is not there.
   std::optional<std::chrono::milliseconds> duration(std::string_view name) const;

@@ -13,6 +13,7 @@
 #include "server/api/duration_field.hpp"
 #include "server/api/json_parts.hpp"
 #include "server/api/lease_text.hpp"
+#include "server/api/schema.hpp"
 #include "server/api/task_json.hpp"
 #include "tasks/async_call.hpp"
 
@@ -467,18 +468,22 @@ void add_claim_routes(Router& router, ApiContext& api) {
               .pattern = "/v1/workers/leave",
               .role = Role::work,
               .summary = "A worker claims no more, and is not to be seen any longer",
+              .body = takes<LeaveBody>(),
               .handler = [&api](Call call) { return leave(api, std::move(call)); }});
   router.add(
       {.method = Method::post,
        .pattern = "/v1/claim",
        .role = Role::work,
        .summary = "Take tasks to work on, and wait for some",
+       .body = takes<ClaimBody>(),
+       .answers = {200, 204},
        .waits = Waits::always,
        .handler = [&api, book](Call call) { return claim_and_wait(api, book, std::move(call)); }});
   router.add({.method = Method::post,
               .pattern = "/v1/claim/release",
               .role = Role::work,
               .summary = "Give back what a claim has got whose answer was lost",
+              .body = takes<ReleaseBody>(),
               .handler = [&api, book](Call call) { return release(api, book, std::move(call)); }});
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "server/api/duration_field.hpp"
+#include "server/api/schema.hpp"
 
 namespace handoff::server {
 
@@ -30,6 +31,10 @@ std::unexpected<tasks::JsonError> empty(std::string field) {
 }
 
 }  // namespace
+
+std::string delivery_schema() {
+  return fmt::format(R"({{"anyOf":[{},{{"type":"null"}}]}})", schema_of<DeliveryBody>());
+}
 
 // As a whole: a secret does not follow to another URL.
 std::expected<DeliveryField, tasks::JsonError> read_delivery(tasks::JsonView view,

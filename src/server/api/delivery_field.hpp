@@ -2,6 +2,7 @@
 #pragma once
 
 #include <expected>
+#include <string>
 
 #include "handoff/tasks/payload.hpp"
 #include "handoff/tasks/queue.hpp"
@@ -18,6 +19,8 @@ std::expected<DeliveryField, tasks::JsonError> read_delivery(tasks::JsonView vie
 tasks::JsonWriter::Written write_delivery(tasks::JsonWriter& writer,
                                           const tasks::Delivery& delivery);
 
+std::string delivery_schema();
+
 }  // namespace handoff::server
 
 template <>
@@ -25,6 +28,7 @@ struct handoff::tasks::JsonCodec<handoff::server::DeliveryField> {
   static JsonWriter::Written write(JsonWriter& writer, const server::DeliveryField& field) {
     return server::write_delivery(writer, field.delivery);
   }
+  static std::string schema() { return server::delivery_schema(); }
   static std::expected<server::DeliveryField, JsonError> read(JsonView view,
                                                               const ReadOptions& options) {
     return server::read_delivery(view, options);

@@ -35,8 +35,7 @@ Response json_of(int status, const T& value) {
   return json_response(status, json ? std::move(*json).text() : "{}");
 }
 
-Response list(ApiContext&, const Call& call) {
-  const Query query(call, {});
+Response list(ApiContext&, const Call&) {
   ThingsJson json;
   for (const Demo::Thing& each : Demo::things()) {
     json.things.push_back({.name = std::string(each.name),
@@ -66,6 +65,7 @@ void add_demo_routes(Router& router, ApiContext& api) {
               .pattern = "/v1/demo/{name}",
               .role = Role::produce,
               .summary = "Try one",
+              .answers = {202},
               .handler = on_pool(api, start)});
 }
 

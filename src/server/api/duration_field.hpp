@@ -20,6 +20,7 @@ struct handoff::tasks::JsonCodec<handoff::server::DurationField> {
   static JsonWriter::Written write(JsonWriter& writer, const server::DurationField& field) {
     return writer.string(to_text(field.value));
   }
+  static std::string schema() { return R"({"type":["string","number"]})"; }
   static std::expected<server::DurationField, JsonError> read(JsonView view, const ReadOptions&) {
     std::expected<std::chrono::milliseconds, std::string> read =
         std::unexpected("must be a duration such as \"30s\", or a number of seconds");

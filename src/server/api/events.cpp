@@ -189,7 +189,7 @@ std::vector<tasks::TaskId> steps_of(ApiContext& api, const tasks::TaskId& id) {
 
 // What the parameters say. Throws ApiFailure.
 Wanted wanted_by(const Call& call) {
-  const Query query(call, {"queue", "task", "workflow", "state", "stats"});
+  const Query query(call);
   Wanted wanted;
   wanted.events.queue = query.text("queue");
   wanted.events.state = query.state("state");
@@ -227,6 +227,11 @@ void add_event_routes(Router& router, ApiContext& api) {
               .pattern = "/v1/events",
               .role = Role::produce,
               .summary = "What happens, as server-sent events",
+              .query = {{"queue"},
+                        {"task", Parameter::Kind::id},
+                        {"workflow", Parameter::Kind::id},
+                        {"state", Parameter::Kind::state},
+                        {"stats"}},
               .waits = Waits::always,
               .handler = [&api](Call call) { return open_stream(api, std::move(call)); }});
 }

@@ -6,6 +6,7 @@
 #include "server/api/context.hpp"
 #include "server/api/duration_field.hpp"
 #include "server/api/lease_text.hpp"
+#include "server/api/schema.hpp"
 #include "tasks/async_call.hpp"
 #include "tasks/utf8.hpp"
 
@@ -26,6 +27,7 @@ struct handoff::tasks::JsonCodec<handoff::server::AnyJson> {
   static std::expected<server::AnyJson, JsonError> read(JsonView view, const ReadOptions&) {
     return server::AnyJson{.is_there = true, .json = view.json()};
   }
+  static std::string schema() { return "{}"; }
 };
 
 namespace handoff::server {
@@ -387,24 +389,27 @@ Lazy<Response> record_many(ApiContext& api, Call call) {
 
 using OfOne = Lazy<Response> (*)(ApiContext& api, Call call);
 
+template <typename Body>
 void add(Router& router, ApiContext& api, std::string pattern, std::string summary, OfOne handler) {
   router.add({.method = Method::post,
               .pattern = std::move(pattern),
               .role = Role::work,
               .summary = std::move(summary),
+              .body = takes<Body>(),
               .handler = [&api, handler](Call call) { return handler(api, std::move(call)); }});
 }
 
 }  // namespace
 
 void add_outcome_routes(Router& router, ApiContext& api) {
-  add(router, api, "/v1/tasks/{id}/done", "It is done", finish_done);
-  add(router, api, "/v1/tasks/{id}/fail", "It has failed", finish_failed);
-  add(router, api, "/v1/tasks/{id}/defer", "Later; costs no attempt", defer);
-  add(router, api, "/v1/tasks/{id}/release", "Give it back at once", release);
-  add(router, api, "/v1/tasks/{id}/extend", "It is still being worked on", extend);
-  add(router, api, "/v1/tasks/{id}/log", "Keep a line of its log", add_line);
-  add(router, api, "/v1/outcomes", "What became of many tasks", record_many);
+  add<DoneBody>(router, api, "/v1/tasks/{id}/done", "It is done", finish_done);
+  add<FailBody>(router, api, "/v1/tasks/{id}/fail", "It has failed", finish_failed);
+  add<DeferBody>(router, api, "/v1/tasks/{id}/defer", "Later; costs no attempt", defer);
+  add<ReleaseBody>(router, api, "/v1/tasks/{id}/release", "Give it back at once", release);
+  add<ExtendBody>(router, api, "/v1/tasks/{id}/extend", "It is still being worked on", extend);
+  add<LogBody>(router, api, "/v1/tasks/{id}/log", "Keep a line of its log", add_line);
+  add<std::vector<OutcomeBody>>(router, api, "/v1/outcomes", "What became of many tasks",
+                                record_many);
 }
 
 }  // namespace handoff::server

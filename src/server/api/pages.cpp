@@ -36,6 +36,7 @@ void add_pages(Router& router) {
                 .pattern = std::move(pattern),
                 .role = Role::nobody,
                 .summary = std::move(summary),
+                .strangers = Strangers::ignored,
                 .handler = [answer](Call call) { return at_once(answer(call.request)); }});
   };
   add("/", "The dashboard", front_page);

@@ -13,6 +13,7 @@
 #include "server/api/duration_field.hpp"
 #include "server/api/figures_json.hpp"
 #include "server/api/rate_field.hpp"
+#include "server/api/schema.hpp"
 
 namespace handoff::server {
 
@@ -232,6 +233,8 @@ std::string to_json_text(const tasks::QueueLook& queue, const Meters::Look& mete
   auto text = tasks::to_json(json);
   return text ? std::move(*text).text() : std::string("{}");
 }
+
+BodyTaken settings_body() { return takes<SettingsJson>(); }
 
 QueueSettings changed(QueueSettings settings, const Call& call, const PushHosts& hosts) {
   const auto body = body_of<SettingsJson>(call);

@@ -12,6 +12,8 @@ namespace handoff::server {
 
 std::string to_json_text(const tasks::QueueLook& queue, const Meters::Look& meter, tasks::Time now);
 
+// What such a call takes.
+BodyTaken settings_body();
 // What the call sets; the rest stays as it is. Throws ApiFailure.
 tasks::QueueSettings changed(tasks::QueueSettings settings, const Call& call,
                              const PushHosts& hosts);

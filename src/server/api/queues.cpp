@@ -5,6 +5,7 @@
 
 #include "server/api/context.hpp"
 #include "server/api/queue_json.hpp"
+#include "server/api/schema.hpp"
 #include "server/api/task_json.hpp"
 #include "tasks/call.hpp"
 
@@ -49,7 +50,7 @@ std::size_t beginning(const std::vector<tasks::QueueLook>& looks, std::string_vi
 }
 
 Response list(ApiContext& api, const Call& call) {
-  const Query query(call, {"limit", "cursor", "order", "search"});
+  const Query query(call);
   const int limit = query.number("limit", usual_page, 1, usual_page);
   const std::string order = order_of(query);
   const std::string search = query.text("search");
@@ -117,6 +118,7 @@ void add_queue_routes(Router& router, ApiContext& api) {
               .pattern = "/v1/queues",
               .role = Role::produce,
               .summary = "A page of queues, by name, depth or age",
+              .query = {{"limit", Parameter::Kind::number}, {"cursor"}, {"order"}, {"search"}},
               .handler = on_pool(api, list)});
   router.add({.method = Method::get,
               .pattern = "/v1/queues/{name}",
@@ -127,17 +129,20 @@ void add_queue_routes(Router& router, ApiContext& api) {
               .pattern = "/v1/queues/{name}",
               .role = Role::admin,
               .summary = "Change some of its settings",
+              .body = settings_body(),
               .handler = on_pool(api, configure)});
-  const auto add = [&](std::string action, std::string summary, BlockingHandler handler) {
+  const auto add = [&](std::string action, std::string summary, BlockingHandler handler,
+                       std::optional<BodyTaken> body = {}) {
     router.add({.method = Method::post,
                 .pattern = "/v1/queues/{name}/" + action,
                 .role = Role::admin,
                 .summary = std::move(summary),
+                .body = std::move(body),
                 .handler = on_long_pool(api, handler)});
   };
   add("pause", "No task of it begins", pause);
   add("resume", "They begin again", resume);
-  add("purge", "Forget its tasks in one state", purge);
+  add("purge", "Forget its tasks in one state", purge, takes<PurgeBody>());
   add("retry", "Run all its dead tasks again", retry);
 }
 

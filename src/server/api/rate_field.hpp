@@ -23,6 +23,7 @@ struct handoff::tasks::JsonCodec<handoff::server::RateField> {
   static JsonWriter::Written write(JsonWriter& writer, const server::RateField& field) {
     return writer.string(fmt::format("{}/s", field.per_second));
   }
+  static std::string schema() { return R"({"type":["string","number"]})"; }
   static std::expected<server::RateField, JsonError> read(JsonView view, const ReadOptions&) {
     return server::read_rate(view);
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/api/context.hpp"
+#include "server/api/schema.hpp"
 #include "server/api/task_body.hpp"
 #include "server/api/task_json.hpp"
 
@@ -43,8 +44,7 @@ Response put(ApiContext& api, const Call& call) {
   return json_response(200, to_json_text(must(api.tasks.schedule(schedule))));
 }
 
-Response list(ApiContext& api, const Call& call) {
-  const Query query(call, {});
+Response list(ApiContext& api, const Call&) {
   std::vector<std::string> items;
   for (const auto& each : api.tasks.schedules()) items.push_back(to_json_text(each));
   return json_response(200, page_text("schedules", items, ""));
@@ -77,20 +77,30 @@ Response resume(ApiContext& api, const Call& call) {
 }  // namespace
 
 void add_schedule_routes(Router& router, ApiContext& api) {
-  const auto add = [&](Method method, std::string pattern, Role role, std::string summary,
-                       BlockingHandler handler) {
-    router.add({.method = method,
-                .pattern = std::move(pattern),
-                .role = role,
-                .summary = std::move(summary),
-                .handler = on_pool(api, handler)});
+  const auto add = [&](Route route, BlockingHandler handler) {
+    route.handler = on_pool(api, handler);
+    router.add(std::move(route));
   };
-  add(Method::get, "/v1/schedules", Role::produce, "All schedules", list);
-  add(Method::get, "/v1/schedules/{name}", Role::produce, "One schedule", show);
-  add(Method::put, "/v1/schedules/{name}", Role::admin, "Make it, or change it", put);
-  add(Method::del, "/v1/schedules/{name}", Role::admin, "Remove it", remove);
-  add(Method::post, "/v1/schedules/{name}/pause", Role::admin, "It makes no tasks", pause);
-  add(Method::post, "/v1/schedules/{name}/resume", Role::admin, "It makes tasks again", resume);
+  add({.pattern = "/v1/schedules", .role = Role::produce, .summary = "All schedules"}, list);
+  add({.pattern = "/v1/schedules/{name}", .role = Role::produce, .summary = "One schedule"}, show);
+  add({.method = Method::put,
+       .pattern = "/v1/schedules/{name}",
+       .summary = "Make it, or change it",
+       .body = takes<ScheduleBody>()},
+      put);
+  add({.method = Method::del,
+       .pattern = "/v1/schedules/{name}",
+       .summary = "Remove it",
+       .answers = {204}},
+      remove);
+  add({.method = Method::post,
+       .pattern = "/v1/schedules/{name}/pause",
+       .summary = "It makes no tasks"},
+      pause);
+  add({.method = Method::post,
+       .pattern = "/v1/schedules/{name}/resume",
+       .summary = "It makes tasks again"},
+      resume);
 }
 
 }  // namespace handoff::server

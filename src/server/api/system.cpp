@@ -61,16 +61,19 @@ void Api::add_system_routes() {
                .pattern = "/healthz",
                .role = Role::nobody,
                .summary = "The server lives",
+               .strangers = Strangers::ignored,
                .handler = [](Call) { return at_once(json_response(200, R"({"status":"ok"})")); }});
   router_.add({.method = Method::get,
                .pattern = "/readyz",
                .role = Role::nobody,
                .summary = "The store answers, and the server does not shut down",
+               .strangers = Strangers::ignored,
                .handler = on_the_pool(&Api::readiness)});
   router_.add({.method = Method::get,
                .pattern = "/metrics",
                .role = Role::any,
                .summary = "How it is doing, for Prometheus",
+               .strangers = Strangers::ignored,
                .handler = on_the_pool(&Api::metrics)});
   router_.add(
       {.method = Method::get,

@@ -5,6 +5,7 @@
 
 #include "handoff/future.hpp"
 #include "server/api/context.hpp"
+#include "server/api/schema.hpp"
 #include "server/api/task_body.hpp"
 #include "server/api/task_json.hpp"
 #include "server/api/waiting.hpp"
@@ -18,12 +19,6 @@ using tasks::Enqueued;
 using tasks::NewTask;
 
 constexpr auto longest_wait = std::chrono::minutes(5);
-
-// What has no room is counted.
-void note_refusal(ApiContext& api, const tasks::TaskError& error, std::string_view queue,
-                  std::size_t number) {
-  if (error.code == tasks::TaskError::Code::full) api.meters.reject(queue, number);
-}
 
 Response accepted(const Enqueued& task) {
   const std::string id = task.id.to_string();
@@ -46,16 +41,19 @@ Lazy<AllEnqueued> hand_in(ApiContext& api, std::vector<NewTask> all) {
   co_return co_await std::move(lazy);
 }
 
+std::expected<Enqueued, tasks::TaskError> only_one(AllEnqueued all) {
+  if (!all) return std::unexpected(tasks::without_index(std::move(all.error())));
+  return all->front();
+}
+
 Lazy<Response> enqueue(ApiContext& api, Call call) {
   must_be_json(call.request);
   NewTask task = must(read_task(call.request.body, api.origin_of(call.request.traceparent)));
-  const std::string queue = task.queue;
   std::vector<NewTask> only;
   only.push_back(std::move(task));  // Not copied, as it would be by the vector's constructor.
   auto lazy = hand_in(api, std::move(only));
-  const auto enqueued = co_await std::move(lazy);
-  if (!enqueued) note_refusal(api, enqueued.error(), queue, 1);
-  co_return accepted(must(enqueued).front());
+  auto enqueued = co_await std::move(lazy);
+  co_return accepted(must(only_one(std::move(enqueued))));
 }
 
 std::vector<NewTask> read_batch(const ApiContext& api, const Request& request) {
@@ -96,11 +94,8 @@ Response accepted(const std::vector<Enqueued>& all) {
 
 Lazy<Response> enqueue_batch(ApiContext& api, Call call) {
   std::vector<NewTask> all = read_batch(api, call.request);
-  const std::string queue = all.empty() ? std::string() : all.front().queue;
-  const std::size_t number = all.size();
   auto lazy = hand_in(api, std::move(all));
   const auto enqueued = co_await std::move(lazy);
-  if (!enqueued) note_refusal(api, enqueued.error(), queue, number);
   co_return accepted(must(enqueued));
 }
 
@@ -118,7 +113,7 @@ Response look(ApiContext& api, const Call& call) {
 
 // With ?wait it is answered when the task has finished, or the time is up.
 Lazy<Response> show(ApiContext& api, Call call) {
-  const Query query(call, {"wait"});
+  const Query query(call);
   const auto wait = query.duration("wait");
   const tasks::TaskId id = id_of(call);
   if (wait) {
@@ -154,8 +149,7 @@ tasks::TaskList page_of(ApiContext& api, const Query& query, Payloads payloads) 
 }
 
 Response list(ApiContext& api, const Call& call) {
-  const Query query(
-      call, {"id", "queue", "kind", "state", "group", "error", "limit", "cursor", "payload"});
+  const Query query(call);
   const Payloads payloads = query.flag("payload", true) ? Payloads::shown : Payloads::left_out;
   const auto page = page_of(api, query, payloads);
   std::vector<std::string> items;
@@ -204,25 +198,40 @@ Response retry(ApiContext& api, const Call& call) {
 }  // namespace
 
 void add_task_routes(Router& router, ApiContext& api) {
+  using Kind = Parameter::Kind;
   router.add({.method = Method::post,
               .pattern = "/v1/tasks",
               .role = Role::produce,
               .summary = "Hand in one task",
+              .body = takes<TaskBody>(),
+              .answers = {202, 200},
               .handler = [&api](Call call) { return enqueue(api, std::move(call)); }});
   router.add({.method = Method::post,
               .pattern = "/v1/tasks/batch",
               .role = Role::produce,
               .summary = "Hand in many tasks, all or none",
+              .body = takes_many<TaskBody>(),
+              .answers = {202},
               .handler = [&api](Call call) { return enqueue_batch(api, std::move(call)); }});
   router.add({.method = Method::get,
               .pattern = "/v1/tasks",
               .role = Role::produce,
               .summary = "A page of tasks, newest first",
+              .query = {{"id", Kind::id},
+                        {"queue"},
+                        {"kind"},
+                        {"state", Kind::state},
+                        {"group"},
+                        {"error"},
+                        {"limit", Kind::number},
+                        {"cursor"},
+                        {"payload", Kind::flag}},
               .handler = on_pool(api, list)});
   router.add({.method = Method::get,
               .pattern = "/v1/tasks/{id}",
               .role = Role::produce,
               .summary = "One task; with ?wait, when it has finished",
+              .query = {{"wait", Kind::duration}},
               .waits = Waits::if_asked,
               .handler = [&api](Call call) { return show(api, std::move(call)); }});
   router.add({.method = Method::get,
@@ -239,6 +248,7 @@ void add_task_routes(Router& router, ApiContext& api) {
               .pattern = "/v1/tasks/{id}/cancel",
               .role = Role::admin,
               .summary = "Cancel it, also while it runs",
+              .body = takes_if_any<CancelBody>(),
               .handler = on_pool(api, cancel)});
   router.add({.method = Method::post,
               .pattern = "/v1/tasks/{id}/retry",

@@ -17,7 +17,7 @@ std::chrono::seconds span_of(const Query& query, std::string_view name) {
 }
 
 Response show_totals(ApiContext& api, const Call& call) {
-  const Query query(call, {"history"});
+  const Query query(call);
   const auto span = span_of(query, "history");
   const auto board = api.stats.board(api);
   const std::string history = to_json_text(api.meters.history_of_sum(span), api.started_at);
@@ -26,7 +26,7 @@ Response show_totals(ApiContext& api, const Call& call) {
 }
 
 Response show_history(ApiContext& api, const Call& call) {
-  const Query query(call, {"span"});
+  const Query query(call);
   const auto span = span_of(query, "span");
   const std::string& queue = queue_of(call);
   const std::string history = to_json_text(api.meters.history(queue, span), api.started_at);
@@ -40,11 +40,13 @@ void add_totals_routes(Router& router, ApiContext& api) {
               .pattern = "/v1/totals",
               .role = Role::produce,
               .summary = "How all queues are doing, and how it was in the last 15 minutes",
+              .query = {{"history", Parameter::Kind::duration}},
               .handler = on_pool(api, show_totals)});
   router.add({.method = Method::get,
               .pattern = "/v1/queues/{name}/history",
               .role = Role::produce,
               .summary = "The last 15 minutes of one queue, second by second",
+              .query = {{"span", Parameter::Kind::duration}},
               .handler = on_pool(api, show_history)});
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/api/context.hpp"
+#include "server/api/schema.hpp"
 #include "server/api/task_body.hpp"
 #include "server/api/task_json.hpp"
 #include "server/api/waiting.hpp"
@@ -62,7 +63,7 @@ Response start(ApiContext& api, const Call& call) {
 }
 
 Response list(ApiContext& api, const Call& call) {
-  const Query query(call, {"limit", "cursor"});
+  const Query query(call);
   const auto page =
       must(api.tasks.workflows(query.number("limit", 100, 1, 1000), query.text("cursor")));
   std::vector<std::string> items;
@@ -80,7 +81,7 @@ Response look(ApiContext& api, const Call& call) {
 }
 
 Lazy<Response> show(ApiContext& api, Call call) {
-  const Query query(call, {"wait"});
+  const Query query(call);
   const auto wait = query.duration("wait");
   if (wait) {
     must(tasks::check_range(*wait, tasks::Millis(0), longest_wait, "wait"));
@@ -118,22 +119,27 @@ void add_workflow_routes(Router& router, ApiContext& api) {
               .pattern = "/v1/workflows",
               .role = Role::produce,
               .summary = "Start a workflow: all of its tasks, or none",
+              .body = takes<WorkflowBody>(),
+              .answers = {202, 200},
               .handler = on_pool(api, start)});
   router.add({.method = Method::get,
               .pattern = "/v1/workflows",
               .role = Role::produce,
               .summary = "A page of workflows, newest first",
+              .query = {{"limit", Parameter::Kind::number}, {"cursor"}},
               .handler = on_pool(api, list)});
   router.add({.method = Method::get,
               .pattern = "/v1/workflows/{id}",
               .role = Role::produce,
               .summary = "One workflow with its steps; with ?wait, when it has ended",
+              .query = {{"wait", Parameter::Kind::duration}},
               .waits = Waits::if_asked,
               .handler = [&api](Call call) { return show(api, std::move(call)); }});
   router.add({.method = Method::post,
               .pattern = "/v1/workflows/{id}/cancel",
               .role = Role::admin,
               .summary = "Cancel what of it has not ended",
+              .body = takes_if_any<CancelBody>(),
               .handler = on_long_pool(api, cancel)});
   router.add({.method = Method::post,
               .pattern = "/v1/workflows/{id}/retry",

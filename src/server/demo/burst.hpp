@@ -1,8 +1,6 @@
 // Far more clicks than a queue has room for, within some seconds: what is accepted is done, the rest is refused and counted. One burst at a time.
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <string_view>
 
 #include "handoff/detail/core/atomic.hpp"
@@ -17,9 +15,7 @@ class Burst {
   static constexpr int clicks = 50'000;
   static constexpr std::string_view queue = "clicks";
 
-  using Rejected = std::function<void(std::string_view queue, std::uint64_t tasks)>;
-  Burst(tasks::Tasks tasks, Rejected rejected)
-      : tasks_(std::move(tasks)), rejected_(std::move(rejected)) {}
+  explicit Burst(tasks::Tasks tasks) : tasks_(std::move(tasks)) {}
 
   // False if one goes on, or after end().
   bool start();
@@ -29,7 +25,6 @@ class Burst {
   void run(const std::stop_token& stop);
 
   const tasks::Tasks tasks_;
-  const Rejected rejected_;
   handoff::detail::atomic<bool> goes_on_{false};
   Mutex lock_{{.name = "a burst of clicks"}};
   // Guarded by lock_.

@@ -64,20 +64,12 @@ struct Demo::Parts {
     }
   }
   // A full queue is something to look at, too.
-  void enqueue(const tasks::NewTask& task) {
-    const auto enqueued = tasks.enqueue(task);
-    if (!enqueued && enqueued.error().code == TaskError::Code::full) hooks.rejected(task.queue, 1);
-  }
+  void enqueue(const tasks::NewTask& task) { static_cast<void>(tasks.enqueue(task)); }
 
   std::expected<Started, TaskError> give(std::string message,
                                          const std::vector<tasks::NewTask>& all) {
     const auto enqueued = tasks.enqueue(all);
-    if (!enqueued) {
-      if (enqueued.error().code == TaskError::Code::full) {
-        hooks.rejected(all.front().queue, all.size());
-      }
-      return std::unexpected(enqueued.error());
-    }
+    if (!enqueued) return std::unexpected(enqueued.error());
     Started started{.message = std::move(message), .tasks = {}, .workflow = {}};
     for (const auto& each : *enqueued) started.tasks.push_back(each.id);
     return started;
@@ -102,7 +94,6 @@ struct Demo::Parts {
   }
 
   const tasks::Tasks tasks;
-  Hooks hooks{.rejected = [](std::string_view, std::uint64_t) {}};
   detail::atomic<int> customers{0};
   std::optional<demo::Burst> burst;
   std::optional<tasks::Worker> worker;
@@ -113,9 +104,8 @@ struct Demo::Parts {
 Demo::Demo(tasks::Tasks tasks) : parts_(std::make_unique<Parts>(std::move(tasks))) {}
 Demo::~Demo() { end(); }
 
-void Demo::prepare(Hooks hooks) {
-  parts_->hooks = std::move(hooks);
-  parts_->burst.emplace(parts_->tasks, parts_->hooks.rejected);
+void Demo::prepare() {
+  parts_->burst.emplace(parts_->tasks);
   demo::configure_queues(parts_->tasks);
 }
 

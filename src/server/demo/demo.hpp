@@ -1,7 +1,7 @@
 // `handoff serve --demo`: a small shop that hands in tasks, a worker that does them, and things to try, so that there is something to look at.
 //
 //   Demo demo(tasks);
-//   demo.prepare({.rejected = ...});
+//   demo.prepare();
 //   demo.begin();
 //   demo.start("burst");                       // 50,000 clicks for a queue that has room for 1,000
 //   demo.end();
@@ -9,9 +9,7 @@
 // Thread safety: things() and start() any thread once it is prepared, also before begin() and after end().
 #pragma once
 
-#include <cstdint>
 #include <expected>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,11 +28,7 @@ class Demo {
   Demo(const Demo&) = delete;
   Demo& operator=(const Demo&) = delete;
 
-  struct Hooks {
-    // Called by any thread for tasks that a queue had no room for.
-    std::function<void(std::string_view queue, std::uint64_t tasks)> rejected;
-  };
-  void prepare(Hooks hooks);  // Before anybody can start something.
+  void prepare();  // Before anybody can start something.
   void begin();
   void end();  // What it has in hand goes back.
 

@@ -2,12 +2,13 @@
 //
 //   router.add({.method = Method::post, .pattern = "/v1/tasks/{id}/cancel", .role = Role::admin, .summary = "...", .handler = ...});
 //
-// A segment in braces stands for any one segment, which the handler gets in order. The table is also what /openapi.json is made of.
+// It takes the parameters and the body that it names, and no others. A segment in braces stands for any one segment, which the handler gets in order. The table is also what /openapi.json is made of.
 #pragma once
 
 #include <expected>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,13 +39,37 @@ enum class Waits : std::uint8_t {
   always,    // A long poll, a stream.
 };
 
+// One behind the question mark.
+struct Parameter {
+  enum class Kind : std::uint8_t { text, number, duration, flag, id, state };
+  std::string name;
+  Kind kind = Kind::text;
+};
+
+// What it is, as JSON Schema: api/schema.hpp makes it.
+struct BodyTaken {
+  std::string schema;
+  std::string line_schema{};  // If it may also be one such in each line.
+  bool may_be_left_out = false;
+};
+
+// Of parameters and a body that the route does not name.
+enum class Strangers : std::uint8_t {
+  refused,
+  ignored,  // Probes and browsers add some of their own.
+};
+
 struct Route {
   Method method = Method::get;
   std::string pattern;
   Role role = Role::admin;  // Who may do it at least.
   std::string summary;
+  std::vector<Parameter> query{};
+  std::optional<BodyTaken> body{};
+  std::vector<int> answers = {200};  // If it goes well.
+  Strangers strangers = Strangers::refused;
   Waits waits = Waits::never;
-  Handler handler;
+  Handler handler{};
 };
 
 class Router {

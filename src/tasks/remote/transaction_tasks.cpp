@@ -44,6 +44,16 @@ std::optional<std::string> RemoteTransaction::change(std::string method, std::st
   throw StoreFailure(std::move(answer.error().error));
 }
 
+namespace {
+// As a batch of one would have it.
+TaskError with_index(TaskError error) {
+  if (error.field.empty()) return error;
+  if (error.message.starts_with(error.field)) error.message.insert(0, "[0].");
+  error.field.insert(0, "[0].");
+  return error;
+}
+}  // namespace
+
 // They get their ids here, so that asking twice makes no second task.
 std::expected<std::vector<Enqueued>, TaskError> RemoteTransaction::insert(
     std::span<const NewTask> tasks) {
@@ -57,7 +67,9 @@ std::expected<std::vector<Enqueued>, TaskError> RemoteTransaction::insert(
                             .path = is_one ? "/v1/tasks" : "/v1/tasks/batch",
                             .body = body,
                             .timeout = for_room});
-  if (!answer) return std::unexpected(answer.error().error);
+  if (!answer) {
+    return std::unexpected(is_one ? with_index(answer.error().error) : answer.error().error);
+  }
   std::vector<Enqueued> all;
   if (is_one) {
     all.push_back(wire::read_enqueued(*answer));

@@ -11,14 +11,6 @@
 namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
 
 namespace {
-TaskError error_at(std::size_t index, std::size_t of, TaskError::Code code, std::string_view field,
-                   std::string message) {
-  std::string name(field);
-  if (of > 1)
-    name = field.empty() ? fmt::format("[{}]", index) : fmt::format("[{}].{}", index, field);
-  return {.code = code, .message = std::move(message), .field = std::move(name)};
-}
-
 // Whether it is a row of handoff_task and nothing else.
 bool is_plain(const NewTask& task) {
   return !task.id && task.unique_key.empty() && task.after.empty() &&
@@ -76,6 +68,13 @@ std::optional<Enqueued> SqliteTransaction::find_duplicate(const NewTask& task) {
   return std::nullopt;
 }
 
+TaskError SqliteTransaction::refuse(std::size_t index, TaskError::Code code, std::string_view field,
+                                    std::string message) {
+  refused_ = index;
+  return {
+      .code = code, .message = std::move(message), .field = fmt::format("[{}].{}", index, field)};
+}
+
 std::optional<TaskError> SqliteTransaction::check_room(std::span<const NewTask> tasks) {
   struct Wanted {
     std::int64_t count = 0;
@@ -93,18 +92,17 @@ std::optional<TaskError> SqliteTransaction::check_room(std::span<const NewTask> 
       ++all.count;
       all.bytes += static_cast<std::int64_t>(task.payload.size());
       const QueueRow& queue = *rows_.queue(task.queue, true);
-      without_room_ = i;
       if (queue.unfinished() + all.count > queue.settings->capacity) {
-        error = error_at(i, tasks.size(), TaskError::Code::full, "queue",
-                         fmt::format("queue \"{}\" holds {} of {} tasks", queue.name,
-                                     queue.unfinished(), queue.settings->capacity));
+        error = refuse(i, TaskError::Code::full, "queue",
+                       fmt::format("queue \"{}\" holds {} of {} tasks", queue.name,
+                                   queue.unfinished(), queue.settings->capacity));
       } else if (queue.bytes + all.bytes > queue.settings->capacity_bytes) {
-        error = error_at(i, tasks.size(), TaskError::Code::full, "queue",
-                         fmt::format("queue \"{}\" holds {} of {} bytes", queue.name, queue.bytes,
-                                     queue.settings->capacity_bytes));
+        error = refuse(i, TaskError::Code::full, "queue",
+                       fmt::format("queue \"{}\" holds {} of {} bytes", queue.name, queue.bytes,
+                                   queue.settings->capacity_bytes));
       }
     }
-    if (!error || looks_closer) return error;  // Which one is known by without_room_.
+    if (!error || looks_closer) return error;
   }
   return std::nullopt;
 }
@@ -129,14 +127,14 @@ std::optional<TaskError> SqliteTransaction::check_after(std::span<const NewTask>
       const auto row = row_of(id);
       const std::string field = fmt::format("after[{}]", k);
       if (!row) {
-        return error_at(
-            i, tasks.size(), TaskError::Code::not_found, field,
-            fmt::format("{} names a task that is not there: {}", field, id.to_string()));
+        return refuse(
+            i, TaskError::Code::not_found, field,
+            fmt::format("[{}].{} names a task that is not there: {}", i, field, id.to_string()));
       }
       if (row->state == TaskState::dead || row->state == TaskState::cancelled) {
-        return error_at(i, tasks.size(), TaskError::Code::conflict, field,
-                        fmt::format("{} names a task that will not be done: {} is {}", field,
-                                    id.to_string(), to_string(row->state)));
+        return refuse(i, TaskError::Code::conflict, field,
+                      fmt::format("[{}].{} names a task that will not be done: {} is {}", i, field,
+                                  id.to_string(), to_string(row->state)));
       }
     }
     if (tasks[i].id) before.insert(*tasks[i].id);

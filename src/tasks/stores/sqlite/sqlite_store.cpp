@@ -260,7 +260,7 @@ std::expected<Enqueued, TaskError> insert_in(sqlite3* connection, const NewTask&
     auto inserted = transaction.insert(std::span(&task, 1));
     if (!inserted) {
       undo();
-      return std::unexpected(std::move(inserted.error()));
+      return std::unexpected(without_index(std::move(inserted.error())));
     }
     transaction.flush();
     execute(database, "release handoff_insert");

@@ -95,7 +95,7 @@ class SqliteTransaction final : public Transaction {
   std::expected<std::vector<Enqueued>, TaskError> insert(std::span<const NewTask> tasks) override;
   std::expected<std::vector<Enqueued>, TaskError> insert_kept(
       std::span<const NewTask> tasks) override;
-  std::size_t without_room() const override { return without_room_; }
+  std::size_t refused() const override { return refused_; }
   ClaimResult claim(const ClaimRequest& request) override;
   std::vector<Recorded> finish(std::span<const Outcome> outcomes) override;
   std::vector<Recorded> extend(std::span<const Extension> extensions) override;
@@ -156,6 +156,8 @@ class SqliteTransaction final : public Transaction {
  private:
   // -- insert.cpp --------------------------------------------------------------------------------
   std::optional<Enqueued> find_duplicate(const NewTask& task);
+  TaskError refuse(std::size_t index, TaskError::Code code, std::string_view field,
+                   std::string message);
   std::optional<TaskError> check_room(std::span<const NewTask> tasks);
   std::optional<TaskError> check_after(std::span<const NewTask> tasks);
   NewRow row_for(const NewTask& task);
@@ -272,7 +274,7 @@ class SqliteTransaction final : public Transaction {
 
   const std::int64_t process_;
   Changes changes_;
-  std::size_t without_room_ = 0;
+  std::size_t refused_ = 0;  // By the last insert(): the index.
 };
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite

@@ -24,6 +24,17 @@ std::unexpected<TaskError> not_there(const WorkflowId& id) {
                 .field = "id"});
 }
 
+// Steps are known by their names, not by an index.
+TaskError of_step(const NewWorkflow& workflow, std::size_t index, TaskError error) {
+  const auto rename = [&, was = fmt::format("[{}]", index)](std::string& text) {
+    if (!text.starts_with(was)) return;
+    text.replace(0, was.size(), fmt::format("steps.{}", workflow.steps[index].name));
+  };
+  rename(error.field);
+  rename(error.message);
+  return error;
+}
+
 }  // namespace
 
 std::expected<StartedWorkflow, TaskError> SqliteTransaction::start(const NewWorkflow& workflow) {
@@ -44,7 +55,7 @@ std::expected<StartedWorkflow, TaskError> SqliteTransaction::start(const NewWork
     tasks.push_back(each.task);
   }
   auto inserted = insert(tasks);
-  if (!inserted) return std::unexpected(std::move(inserted.error()));
+  if (!inserted) return std::unexpected(of_step(workflow, refused(), std::move(inserted.error())));
   // prepare() lets no step be like another. If it did, the workflow would wait for ever for a task it does not have.
   if (std::ranges::any_of(*inserted, &Enqueued::is_duplicate)) {
     throw Failure({.code = TaskError::Code::internal,
