@@ -15,8 +15,7 @@ namespace handoff::inline HANDOFF_FLAVOUR::tasks {
 // Of a queue that is full and lets those wait who hand something in.
 struct WhileFull {
   std::stop_token stop{};          // Ends the waiting, with `full`: then nothing was stored.
-  std::function<void()> begins{};  // Called when it waits,
-  std::function<void()> ends{};    // and before it tries again, or gives up. Neither may throw.
+  std::function<void()> begins{};  // Called each time it begins to wait; must not throw.
 };
 
 Lazy<std::expected<std::vector<Enqueued>, TaskError>> enqueue_into(std::shared_ptr<TasksCore> core,

@@ -150,7 +150,6 @@ Lazy<All> enqueue_into(std::shared_ptr<TasksCore> core, std::vector<NewTask> all
     if (RoomWait::begin(wait, *core, *attempt, while_full.stop)) continue;
     if (while_full.begins) while_full.begins();
     const auto told = co_await wait->told().async_wait(wait->deadline());
-    if (while_full.ends) while_full.ends();
     if (!told || while_full.stop.stop_requested()) {
       co_return end_of(*core, std::move(*attempt), shared->size());
     }

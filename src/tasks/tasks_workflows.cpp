@@ -23,6 +23,7 @@ std::expected<StartedWorkflow, TaskError> Tasks::start(const Workflow& workflow)
   }
   std::string full_queue;
   auto started = transact<StartedWorkflow>(*core_, [&](Transaction& transaction) {
+    full_queue.clear();  // This may be its second run.
     auto result = transaction.start(*prepared);
     const bool is_full = !result && result.error().code == TaskError::Code::full;
     // A store elsewhere has counted it.
@@ -31,7 +32,8 @@ std::expected<StartedWorkflow, TaskError> Tasks::start(const Workflow& workflow)
     }
     return result;
   });
-  if (!full_queue.empty()) core_->note_full(full_queue, prepared->steps.size());
+  const bool is_refused = !started && started.error().code == TaskError::Code::full;
+  if (is_refused && !full_queue.empty()) core_->note_full(full_queue, prepared->steps.size());
   return started;
 }
 

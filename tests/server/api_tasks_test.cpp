@@ -206,7 +206,7 @@ TEST_F(ApiTasks, OfABatchMayComeInLines) {
   const Reply wrong = post_lines(body + "{\"queue\":7}");
   EXPECT_EQ(wrong.status, 400);
   EXPECT_EQ(wrong.at("error.field"), "[2].queue");
-  EXPECT_EQ(lines(R"({"queue":"a b","kind":"k"})").at("error.field"), "[0].queue");
+  EXPECT_EQ(post_lines(R"({"queue":"a b","kind":"k"})").at("error.field"), "[0].queue");
 }
 
 TEST_F(ApiTasks, AreListedNewestFirst) {

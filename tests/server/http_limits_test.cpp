@@ -38,6 +38,19 @@ TEST_F(HttpLimits, EmptyLinesDoNotKeepAConnection) {
   eventually([&] { return !floods.try_send(much); });
 }
 
+// The first half of one is the beginning of a request, as far as anybody knows.
+TEST_F(HttpLimits, HalvesOfEmptyLinesDoNotKeepAConnectionEither) {
+  options.limits.idle = 40ms;
+  options.limits.header_read = 40ms;
+  start();
+  raw::Client drips(port());
+  bool is_first_half = false;
+  eventually([&] {
+    is_first_half = !is_first_half;
+    return !drips.try_send(is_first_half ? "\r" : "\n");
+  });
+}
+
 TEST_F(HttpLimits, AHeaderThatTakesTooLongIsRefusedHoweverItTrickles) {
   options.limits.header_read = 40ms;
   start();

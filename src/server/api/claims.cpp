@@ -405,10 +405,10 @@ Lazy<Response> claim_and_wait(ApiContext& api, std::shared_ptr<ClaimBook> book, 
       const auto told = co_await waiting->told().async_wait(until(deadline, waiting->again_in()));
       static_cast<void>(told);
       if (hurry.stop_requested()) break;
-      api.must_be_let_in_still(call.request);
     } else {
       waiting.emplace(api, body, hurry);
     }
+    api.must_be_let_in_still(call.request);
     waiting->begin_to_look();
     auto again = look(api, body, std::nullopt);
     round = co_await std::move(again);

@@ -66,15 +66,10 @@ class StorePlace {
   }
   StorePlace(const StorePlace&) = delete;
   StorePlace& operator=(const StorePlace&) = delete;
-  ~StorePlace() {
-    if (is_in_) line_.leave();
-  }
-  // While it waits for something else than a commit.
-  void step_out() {
+  ~StorePlace() { leave(); }
+  // For good: it waits for something else from now on.
+  void leave() {
     if (std::exchange(is_in_, false)) line_.leave();
-  }
-  void step_in() {
-    if (!std::exchange(is_in_, true)) line_.enter_again();
   }
 
  private:

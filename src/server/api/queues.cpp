@@ -131,19 +131,19 @@ void add_queue_routes(Router& router, ApiContext& api) {
               .summary = "Change some of its settings",
               .body = settings_body(),
               .handler = on_pool(api, configure)});
-  const auto add = [&](std::string action, std::string summary, BlockingHandler handler,
+  const auto add = [&](std::string action, std::string summary, Handler handler,
                        std::optional<BodyTaken> body = {}) {
     router.add({.method = Method::post,
                 .pattern = "/v1/queues/{name}/" + action,
                 .role = Role::admin,
                 .summary = std::move(summary),
                 .body = std::move(body),
-                .handler = on_long_pool(api, handler)});
+                .handler = std::move(handler)});
   };
-  add("pause", "No task of it begins", pause);
-  add("resume", "They begin again", resume);
-  add("purge", "Forget its tasks in one state", purge, takes<PurgeBody>());
-  add("retry", "Run all its dead tasks again", retry);
+  add("pause", "No task of it begins", on_pool(api, pause));
+  add("resume", "They begin again", on_pool(api, resume));
+  add("purge", "Forget its tasks in one state", on_long_pool(api, purge), takes<PurgeBody>());
+  add("retry", "Run all its dead tasks again", on_long_pool(api, retry));
 }
 
 }  // namespace handoff::server

@@ -25,8 +25,6 @@ class StoreLine {
     refused_.fetch_add(1, detail::relaxed);
     return false;
   }
-  // For one who was in it, and has waited for something else meanwhile: he is not refused now.
-  void enter_again() { waiting_.fetch_add(1, detail::relaxed); }
   void leave() { waiting_.fetch_sub(1, detail::relaxed); }
 
   std::size_t waiting() const { return waiting_.load(detail::relaxed); }

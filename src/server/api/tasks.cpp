@@ -31,12 +31,12 @@ Response accepted(const Enqueued& task) {
 
 using AllEnqueued = std::expected<std::vector<Enqueued>, tasks::TaskError>;
 
-// Who waits for room does so until the server shuts down, at most, and waits for no commit meanwhile.
+// Who waits for room does so until the server shuts down, at most. He is not counted any more, not even while he tries again: with many of them, each task
+// that is done would keep out the next claim.
 Lazy<AllEnqueued> hand_in(ApiContext& api, std::vector<NewTask> all) {
   StorePlace place(api);
   tasks::WhileFull while_full{.stop = api.shutdown,
-                              .begins = [&place] { place.step_out(); },
-                              .ends = [&place] { place.step_in(); }};
+                              .begins = [&place] { place.leave(); }};
   auto lazy = tasks::enqueue_into(api.core, std::move(all), std::move(while_full));
   co_return co_await std::move(lazy);
 }

@@ -102,6 +102,7 @@ class Connection {
   Phase phase_ = Phase::busy;
   bool is_late_ = false;
   bool was_idle_ = false;     // Before this request.
+  bool was_in_head_ = false;  // Of this one, or of half an empty line before it.
   bool was_invited_ = false;  // Was told to go on with its body.
   bool is_streaming_ = false;
   const bool is_surplus_;

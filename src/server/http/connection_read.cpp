@@ -21,6 +21,7 @@ Await<bool> Connection::read_request() {
   parser_.reset();
   was_invited_ = false;
   was_idle_ = false;
+  was_in_head_ = false;
   while (!feed_parser()) {
     if (parser_.state() == RequestParser::State::body) co_await invite_body();
     limit_read();
@@ -67,7 +68,7 @@ void Connection::limit_read() {
     if (!std::exchange(was_idle_, true)) limit_time(shared_.limits.idle);
   } else if (phase_ != Phase::head) {
     phase_ = Phase::head;
-    limit_time(shared_.limits.header_read);
+    if (!std::exchange(was_in_head_, true)) limit_time(shared_.limits.header_read);  // The same.
   }
 }
 
