@@ -280,7 +280,8 @@ class Transaction {
   virtual std::int64_t add_worker(const WorkerRow& worker) = 0;
   virtual void remove_worker(std::int64_t worker) = 0;
   virtual std::vector<WorkerLook> workers() = 0;
-  virtual std::vector<AtWork> at_work_elsewhere() = 0;  // By their names.
+  virtual std::vector<AtWork> at_work_elsewhere() = 0;    // By their names.
+  virtual std::string holder_of(const Lease& lease) = 0;  // Its name; empty if it has none.
 
   // -- Tokens ------------------------------------------------------------------------------------
   virtual bool add_token(const TokenRow& token) = 0;  // False if the name is taken.

@@ -166,7 +166,13 @@ struct HasClock {
 };
 
 // Who is remembered for how long goes by this clock; leases do not.
-class ApiWorkers : public HasClock, public ApiTest {};
+class ApiWorkers : public HasClock, public ApiTest {
+ protected:
+  bool seen_after_it_came() {
+    const Reply workers = get("/v1/workers");
+    return workers.at("workers.0.seen_at") >= workers.at("workers.0.started_at");
+  }
+};
 
 TEST_F(ApiWorkers, ThatHaveATaskInHandStayListed) {
   const std::string id = add();
@@ -191,15 +197,34 @@ TEST_F(ApiWorkers, ThatHaveATaskInHandStayListed) {
 }
 
 TEST_F(ApiWorkers, SayWhenTheyWereLastHeardOf) {
-  const auto seen_after_it_came = [&] {
-    const Reply workers = get("/v1/workers");
-    return workers.at("workers.0.seen_at") >= workers.at("workers.0.started_at");
-  };
   claim("q", R"(,"worker":"w")");
   EXPECT_TRUE(seen_after_it_came());
   clock.advance(1min);  // Of which the time on the wall, by which it came, knows nothing.
   EXPECT_FALSE(seen_after_it_came());
   claim("q", R"(,"worker":"w")");
+  EXPECT_TRUE(seen_after_it_came());
+}
+
+// To hold a lease is no sign of life: it may have been killed a minute ago.
+TEST_F(ApiWorkers, AreHeardOfWhenTheySaySomethingAboutATaskInHand) {
+  add();
+  const Reply claimed = post("/v1/claim", R"({"queues":["q"],"worker":"w","lease_for":"1h"})");
+  const auto silence = [&] {
+    clock.advance(1min);
+    api.look_after_workers();
+    return !seen_after_it_came();
+  };
+  EXPECT_TRUE(silence());
+  EXPECT_EQ(say(claimed, "extend").status, 200);
+  EXPECT_TRUE(seen_after_it_came());
+  EXPECT_TRUE(silence());
+  EXPECT_EQ(say(claimed, "log", R"(,"line":"still here")").status, 200);
+  EXPECT_TRUE(seen_after_it_came());
+  EXPECT_TRUE(silence());
+  EXPECT_EQ(post("/v1/outcomes", fmt::format(R"([{{"id":"{}","lease":"{}","extend":{{}}}}])",
+                                             claimed.at("tasks.0.id"), claimed.at("tasks.0.lease")))
+                .at("results.0.ok"),
+            "true");
   EXPECT_TRUE(seen_after_it_came());
 }
 

@@ -1,6 +1,8 @@
 // What workers say about the tasks they have claimed.
 #include <fmt/format.h>
 
+#include <set>
+#include <string>
 #include <utility>
 
 #include "server/api/context.hpp"
@@ -274,18 +276,31 @@ Lazy<Response> release(ApiContext& api, Call call) {
       api, {.id = id_of(call), .lease = lease_of(body.lease), .kind = Outcome::Kind::released});
 }
 
+// Who says something about a task without being done with it, and so may have no time to claim.
+struct Standing {
+  Recorded recorded = Recorded::stale;
+  std::string worker{};
+};
+
+Standing extend_one(tasks::Transaction& transaction, const Extension& extension) {
+  const auto recorded = transaction.extend(std::span(&extension, 1)).front();
+  if (recorded != Recorded::yes) return {.recorded = recorded};
+  return {.recorded = recorded, .worker = transaction.holder_of(extension.lease)};
+}
+
 Lazy<Response> extend(ApiContext& api, Call call) {
   auto body = body_of<ExtendBody>(call);
   const Extension extension =
       to_extension(id_of(call), lease_of(body.lease),
                    {.for_ = body.for_, .progress = std::move(body.progress)}, "");
   const auto work = [extension](tasks::Transaction& transaction) {
-    const auto recorded = transaction.extend(std::span(&extension, 1));
-    return std::expected<Recorded, tasks::TaskError>(recorded.front());
+    return std::expected<Standing, tasks::TaskError>(extend_one(transaction, extension));
   };
-  auto lazy = tasks::async_transact<Recorded>(api.core, work);
-  const auto recorded = co_await std::move(lazy);
-  co_return answer_of(must(recorded), extension.id);
+  auto lazy = tasks::async_transact<Standing>(api.core, work);
+  auto result = co_await std::move(lazy);
+  const Standing standing = must(std::move(result));
+  api.workers.heard_of(standing.worker);
+  co_return answer_of(standing.recorded, extension.id);
 }
 
 // Lines of who does not hold the lease are not kept.
@@ -296,13 +311,15 @@ Lazy<Response> add_line(ApiContext& api, Call call) {
   lines.lines.push_back({.number = 0, .at = api.core->clock().now(), .line = std::move(body.line)});
   const auto work = [lines](tasks::Transaction& transaction) {
     const Extension same{.id = lines.id, .lease = lines.lease, .lease_for = tasks::Millis(1)};
-    const auto standing = transaction.extend(std::span(&same, 1)).front();
-    if (standing == Recorded::yes) transaction.log(std::span(&lines, 1));
-    return std::expected<Recorded, tasks::TaskError>(standing);
+    Standing standing = extend_one(transaction, same);
+    if (standing.recorded == Recorded::yes) transaction.log(std::span(&lines, 1));
+    return std::expected<Standing, tasks::TaskError>(std::move(standing));
   };
-  auto lazy = tasks::async_transact<Recorded>(api.core, work);
-  const auto recorded = co_await std::move(lazy);
-  co_return answer_of(must(recorded), lines.id);
+  auto lazy = tasks::async_transact<Standing>(api.core, work);
+  auto result = co_await std::move(lazy);
+  const Standing standing = must(std::move(result));
+  api.workers.heard_of(standing.worker);
+  co_return answer_of(standing.recorded, lines.id);
 }
 
 std::string line_of(const TaskId& id, Recorded recorded) {
@@ -357,16 +374,27 @@ Said to_said(const ApiContext& api, std::vector<OutcomeBody> bodies) {
   return said;
 }
 
+// What became of each, and who goes on working.
+struct CarriedOut {
+  std::vector<Recorded> recorded{};
+  std::set<std::string> workers{};
+};
+
 // Lines first: who has finished no longer has a say.
-std::vector<Recorded> carry_out(tasks::Transaction& transaction, const Said& said) {
+CarriedOut carry_out(tasks::Transaction& transaction, const Said& said) {
   transaction.log(said.lines);
   const auto finished = transaction.finish(said.outcomes);
-  const auto extended = transaction.extend(said.extensions);
   auto next_finished = finished.begin();
-  auto next_extended = extended.begin();
-  std::vector<Recorded> all;
+  auto next_extension = said.extensions.begin();
+  CarriedOut all;
   for (const bool is_extension : said.are_extensions) {
-    all.push_back(is_extension ? *next_extended++ : *next_finished++);
+    if (!is_extension) {
+      all.recorded.push_back(*next_finished++);
+      continue;
+    }
+    Standing standing = extend_one(transaction, *next_extension++);
+    all.recorded.push_back(standing.recorded);
+    if (!standing.worker.empty()) all.workers.insert(std::move(standing.worker));
   }
   return all;
 }
@@ -376,13 +404,15 @@ Lazy<Response> record_many(ApiContext& api, Call call) {
   must(tasks::check_range(std::ssize(bodies), 0, most_at_once, "outcomes"));
   const auto said = std::make_shared<const Said>(to_said(api, std::move(bodies)));
   const auto work = [said](tasks::Transaction& transaction) {
-    return std::expected<std::vector<Recorded>, tasks::TaskError>(carry_out(transaction, *said));
+    return std::expected<CarriedOut, tasks::TaskError>(carry_out(transaction, *said));
   };
-  auto lazy = tasks::async_transact<std::vector<Recorded>>(api.core, work);
-  const auto recorded = must(co_await std::move(lazy));
+  auto lazy = tasks::async_transact<CarriedOut>(api.core, work);
+  auto result = co_await std::move(lazy);
+  const CarriedOut all = must(std::move(result));
+  for (const std::string& each : all.workers) api.workers.heard_of(each);
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < said->ids.size(); ++i) {
-    lines.push_back(line_of(said->ids[i], recorded[i]));
+    lines.push_back(line_of(said->ids[i], all.recorded[i]));
   }
   co_return json_response(200, fmt::format(R"({{"results":[{}]}})", fmt::join(lines, ",")));
 }

@@ -67,6 +67,12 @@ bool RemoteWorkers::knows(const std::string& name) {
   return known_.contains(name);
 }
 
+void RemoteWorkers::heard_of(const std::string& name) {
+  const auto turn = lock_.hold();
+  const auto found = known_.find(name);
+  if (found != known_.end()) found->second.seen_at = now();
+}
+
 void RemoteWorkers::go(const std::string& name) {
   const auto turn = lock_.hold();
   const auto found = known_.find(name);
@@ -96,13 +102,13 @@ std::optional<std::int64_t> RemoteWorkers::leave(const std::string& name) {
 std::vector<std::int64_t> RemoteWorkers::forget(const std::vector<std::string>& at_work) {
   const auto turn = lock_.hold();
   for (auto& [name, known] : known_) {
-    if (std::ranges::binary_search(at_work, name)) known.seen_at = now();
+    if (std::ranges::binary_search(at_work, name)) known.at_work_at = now();
   }
   std::vector<std::int64_t> rows;
   std::erase_if(known_, [&](const auto& entry) {
     const Known& known = entry.second;
-    const bool is_gone =
-        known.claims == 0 && !known.is_being_stored && now() - known.seen_at > remembered;
+    const bool is_gone = known.claims == 0 && !known.is_being_stored &&
+                         now() - std::max(known.seen_at, known.at_work_at) > remembered;
     if (is_gone && known.row) rows.push_back(*known.row);
     return is_gone;
   });

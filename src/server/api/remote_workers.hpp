@@ -39,6 +39,8 @@ class RemoteWorkers {
   // It is stored, in that row; or it could not be, and what it replaces is still there.
   void stored(const std::string& name, std::optional<std::int64_t> row);
   bool knows(const std::string& name);
+  // It has said something about a task it has in hand.
+  void heard_of(const std::string& name);
   // The claim of that worker has ended.
   void go(const std::string& name);
 
@@ -62,6 +64,7 @@ class RemoteWorkers {
     bool is_being_stored = false;
     int claims = 0;  // That wait now.
     TimePoint seen_at{};
+    TimePoint at_work_at{};  // When it had a task in hand at last, whether or not it was heard of.
   };
   Mutex lock_{{.name = "workers elsewhere"}};
   static void note_queues(Known& known, tasks::WorkerRow& worker, Says says);

@@ -59,6 +59,7 @@ class RemoteTransaction final : public Transaction {
   void remove_worker(std::int64_t worker) override { store_.remove_worker(worker); }
   std::vector<WorkerLook> workers() override;
   std::vector<AtWork> at_work_elsewhere() override;
+  std::string holder_of(const Lease& lease) override;
 
   bool add_token(const TokenRow& token) override;
   bool remove_token(std::string_view name) override;

@@ -102,5 +102,6 @@ StepResults RemoteTransaction::inputs_within(const TaskId&, std::size_t) { retur
 
 // The server sees to that.
 std::vector<AtWork> RemoteTransaction::at_work_elsewhere() { return {}; }
+std::string RemoteTransaction::holder_of(const Lease&) { return {}; }
 
 }  // namespace handoff::inline HANDOFF_FLAVOUR::tasks::remote

@@ -208,6 +208,11 @@ std::vector<WorkerLook> SqliteTransaction::workers() {
   return all;
 }
 
+std::string SqliteTransaction::holder_of(const Lease& lease) {
+  Query query(database(), "select worker from handoff_task where seq = ?", lease.row);
+  return query.next() ? std::string(query.text(0)) : "";
+}
+
 std::vector<AtWork> SqliteTransaction::at_work_elsewhere() {
   std::vector<AtWork> all;
   Query query(database(),

@@ -134,6 +134,7 @@ class SqliteTransaction final : public Transaction {
   void remove_worker(std::int64_t worker) override;
   std::vector<WorkerLook> workers() override;
   std::vector<AtWork> at_work_elsewhere() override;
+  std::string holder_of(const Lease& lease) override;
 
   std::optional<Explanation> explain(const TaskId& id) override;
   std::vector<DeadGroup> dead(std::string_view queue) override;
