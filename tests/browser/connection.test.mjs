@@ -1,6 +1,7 @@
 // A stream that is cut: said at once, and over when the server is back.
+import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openPage, see, seeGone, startServer } from "./support.mjs";
+import { openContext, openPage, see, seeGone, startServer } from "./support.mjs";
 
 test("when the server is away the page says so, and when it is back it shows what is true then", async () => {
   const server = await startServer();
@@ -30,4 +31,29 @@ test("a page that is opened while the server is away comes by itself", async () 
   await see(page.getByText("the server cannot be reached"));
   await page.unroute("**/v1/server");
   await see(page.getByRole("link", { name: "email" }));
+});
+
+test("a page whose answers take longer than the time between changes comes all the same, and goes on", async () => {
+  const server = await startServer();
+  const { id } = await server.enqueue({ queue: "email", kind: "welcome" });
+  const [task] = await server.claim("email");
+  const context = await openContext();
+  let givenUp = 0;
+  await context.route(`**/v1/tasks/${id}`, async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    await route.continue().catch(() => givenUp++);
+  });
+  context.on("requestfailed", (request) => request.url().endsWith(id) && givenUp++);
+  let isOver = false;
+  const changes = (async () => {
+    for (let i = 0; !isOver; i = (i + 1) % 100) await task.progress(i / 100, `${i} of 100`);
+  })();
+  const page = await openPage(server, `#/tasks/${id}`, {}, context);
+  const note = page.getByRole("region", { name: "Progress" }).getByText(/of 100/);
+  await see(note);
+  const first = await note.textContent();
+  await page.waitForFunction((before) => !document.querySelector(".panel-head .quiet")?.textContent?.includes(before), first);
+  isOver = true;
+  await changes;
+  assert.equal(givenUp, 0);
 });

@@ -27,13 +27,14 @@ export type LiveEvent =
   | { type: "task"; id: string; queue: string; state: string }
   | { type: "stats"; data: Stats }
   | { type: "gap" } // Something was missed: what is shown must be asked for again.
-  | { type: "open" };
+  | { type: "open"; again: boolean }; // Again: after it was cut.
 
 export const connection = new Signal<StreamState>({ is: "connecting" });
 
 const listeners = new Set<(event: LiveEvent) => void>();
 let stream: EventStream | undefined;
 let followed = "";
+let wasCut = false;
 
 function tell(event: LiveEvent): void {
   for (const each of [...listeners]) each(event);
@@ -67,8 +68,12 @@ export function follow(filter: Filter): void {
       if (live) tell(live);
     },
     onState: (state) => {
+      if (state.is === "cut") wasCut = true;
       connection.set(state);
-      if (state.is === "open") tell({ type: "open" });
+      if (state.is !== "open") return;
+      const again = wasCut;
+      wasCut = false;
+      tell({ type: "open", again });
     },
   });
   stream.start();
