@@ -57,3 +57,18 @@ test("a page whose answers take longer than the time between changes comes all t
   await changes;
   assert.equal(givenUp, 0);
 });
+
+test("what the server refuses to tell of is no cut connection", async () => {
+  const server = await startServer();
+  await server.enqueue({ queue: "email", kind: "welcome" });
+  for (const [hash, said] of [
+    ["#/tasks/nonsense", "Could not be loaded"],
+    ["#/workflows/01a1e8d0-9b61-7000-9072-e55e3f0443e8", "Not found"], // As one that was forgotten.
+    ["#/tasks?queue=my+queue", "No task is like that."],
+  ]) {
+    const page = await openPage(server, hash);
+    await see(page.getByText(said));
+    await see(page.locator(".dot.open"));
+    assert.equal(await page.getByText("The connection is cut").count(), 0);
+  }
+});
