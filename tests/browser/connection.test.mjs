@@ -72,3 +72,27 @@ test("what the server refuses to tell of is no cut connection", async () => {
     assert.equal(await page.getByText("The connection is cut").count(), 0);
   }
 });
+
+test("a server that hangs is a cut connection, on every page, until it answers again", async () => {
+  const server = await startServer();
+  await server.enqueue({ queue: "email", kind: "welcome" });
+  const page = await openPage(server);
+  await see(page.locator(".dot.open"));
+  const banner = page.getByText("The connection is cut");
+  const drawn = () => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  server.process.kill("SIGSTOP");
+  try {
+    await see(banner);
+    await page.waitForRequest("**/v1/events?**"); // It tries again, and hangs again.
+    await drawn();
+    assert.equal(await banner.count(), 1);
+    await page.getByRole("link", { name: "Dead letters" }).click();
+    await see(page.getByRole("heading", { name: "Dead letters" }));
+    await drawn();
+    assert.equal(await banner.count(), 1);
+  } finally {
+    server.process.kill("SIGCONT");
+  }
+  await seeGone(banner);
+  await see(page.locator(".dot.open"));
+});

@@ -23,10 +23,12 @@ export type LiveEvent =
 
 export const connection = new Signal<StreamState>({ is: "connecting" });
 
+// What is shown may be old: from a cut until the stream is open again, whatever page one goes to meanwhile.
+export const mayBeOld = new Signal(false);
+
 const listeners = new Set<(event: LiveEvent) => void>();
 let stream: EventStream | undefined;
 let followed = "";
-let wasCut = false;
 
 function tell(event: LiveEvent): void {
   for (const each of [...listeners]) each(event);
@@ -71,11 +73,11 @@ export function follow(filter: Filter): void {
       if (live) tell(live);
     },
     onState: (state) => {
-      if (state.is === "cut") wasCut = true;
       connection.set(state);
+      if (state.is === "cut") mayBeOld.set(true);
       if (state.is !== "open") return;
-      const again = wasCut;
-      wasCut = false;
+      const again = mayBeOld.value;
+      mayBeOld.set(false);
       tell({ type: "open", again });
     },
   });
@@ -85,6 +87,7 @@ export function follow(filter: Filter): void {
 export function unfollow(): void {
   stream?.stop();
   stream = undefined;
+  mayBeOld.set(false);
 }
 
 export const reconnect = (): void => stream?.start();
