@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { age, ago, bytes, count, duration, durationText, parseDuration, percent, plural, rate, short, shortId } from "./format";
+import { age, ago, beginning, bytes, count, duration, durationText, parseDuration, percent, plural, rate, short, shortId } from "./format";
 
 describe("numbers", () => {
   it("are grouped, or shortened where there is little room", () => {
@@ -43,4 +43,8 @@ describe("durations", () => {
 
 it("an id is shortened so that both ends can be compared", () => {
   expect(shortId("01a1e8d0-9b61-7000-9072-e55e3f0443e8")).toBe("01a1e8d0…43e8");
+});
+
+it("a text of many pages is shown by its beginning", () => {
+  expect([beginning("short"), beginning("abcdef", 3)]).toEqual(["short", "abc…"]);
 });

@@ -78,4 +78,7 @@ export const shortId = (id: string): string => (id.length > 13 ? `${id.slice(0, 
 
 export const plural = (n: number, word: string): string => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 
+// Of what may be many pages long, such as an error.
+export const beginning = (text: string, most = 300): string => (text.length > most ? `${text.slice(0, most)}…` : text);
+
 const trim = (n: number, digits: number): string => String(Number(n.toPrecision(digits)));
