@@ -124,6 +124,23 @@ async function tabTo(page, text) {
   assert.fail(`nothing that says "${text}" can be reached with Tab`);
 }
 
+test("the focus goes to the heading of each page one goes to, and stays where it is on the first", async () => {
+  const { id } = await server.enqueue({ queue: "focus", kind: "followed" });
+  const page = await openPage(server, "#/tasks?queue=focus");
+  await see(page.getByRole("link", { name: "followed" }));
+  assert.equal(await page.evaluate(() => document.activeElement === document.body), true);
+  const heading = (name) => page.waitForFunction((text) => document.activeElement?.matches("h1") && document.activeElement.textContent === text, name);
+  await page.getByRole("link", { name: "followed" }).press("Enter"); // A link within the page.
+  await heading("followed");
+  await page.getByRole("region", { name: "About" }).getByRole("link", { name: "focus" }).press("Enter");
+  await heading("focus");
+  await page.getByRole("link", { name: "Workers" }).press("Enter"); // One of the frame.
+  await heading("Workers");
+  await page.goto(`${server.url}/#/tasks/${id}`);
+  await page.getByRole("link", { name: "Tasks" }).last().press("Enter");
+  await heading("Tasks");
+});
+
 test("screen readers are told what each thing is", async () => {
   const page = await openPage(server);
   await see(page.getByRole("link", { name: "payment" }));
