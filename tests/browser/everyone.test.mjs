@@ -65,6 +65,17 @@ test("no page is wider than a phone", async () => {
   await see(page.getByRole("heading", { name: "Workers", level: 1 }));
 });
 
+test("a whole id is seen in its field, where a screen is wide enough for it", async () => {
+  const page = await openPage(server, "#/tasks?queue=none");
+  for (const width of [1600, 1280, 1000, 800]) {
+    await page.setViewportSize({ width, height: 844 });
+    await page.getByLabel("Id").fill("018fe1a2-6c10-7a3b-9c1d-0f2e4d5a6b7c");
+    const { shown, needed } = await page.getByLabel("Id").evaluate((field) => ({ shown: field.clientWidth, needed: field.scrollWidth }));
+    assert.ok(needed <= shown, `${width}: ${needed} > ${shown}`);
+    assert.ok((await overflow(page)) <= 0, `${width} is too wide`);
+  }
+});
+
 test("on a phone the first cell says what columns without room would, and only there", async () => {
   await server.enqueue({ queue: "small", kind: "thumb", group: "ann" });
   const page = await openPage(server, "#/", { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
