@@ -79,3 +79,14 @@ test("dead letters with the longest reason lead to one of them, and are replayed
   await page.getByRole("button", { name: "Retry 1 task" }).click();
   await see(page.getByText("Retried 1 task."));
 });
+
+test("dead letters without a reason are not replayed together with all others of their kind", async () => {
+  const group = (reason) => ({ queue: "mail", kind: "k", reason, count: 2, latest: "2026-11-18T12:00:00Z", example: "e" });
+  const context = await openContext();
+  await context.route("**/v1/dead", (route) => route.fulfill({ json: { dead: [group(""), group("with one")] } }));
+  const page = await openPage(server, "#/dead", {}, context);
+  await see(page.getByText("no reason was given"));
+  const [without, other] = await page.getByRole("button", { name: /Replay k/ }).all();
+  assert.ok(await without.isDisabled());
+  assert.ok(await other.isEnabled());
+});

@@ -96,7 +96,15 @@ function Groups({ groups, choose }: { groups: DeadGroup[]; choose: (group: DeadG
             <td class="wide">{each.queue}</td>
             <td class="wide"><When at={each.latest} /></td>
             <td class="row-actions">
-              <Action needs="admin" small onClick={() => choose(each)} label={`Replay ${each.kind}: ${beginning(each.reason)}`}>Replay…</Action>
+              <Action
+                needs="admin"
+                small
+                disabled={each.reason ? undefined : "No filter means those without a reason only: retry them one by one."}
+                onClick={() => choose(each)}
+                label={`Replay ${each.kind}: ${beginning(each.reason)}`}
+              >
+                Replay…
+              </Action>
             </td>
           </tr>
         ))}
