@@ -65,6 +65,17 @@ test("no page is wider than a phone", async () => {
   await see(page.getByRole("heading", { name: "Workers", level: 1 }));
 });
 
+test("a whole id is seen in its field, where a screen is wide enough for it", async () => {
+  const page = await openPage(server, "#/tasks?queue=none");
+  for (const width of [1600, 1280, 1000, 800]) {
+    await page.setViewportSize({ width, height: 844 });
+    await page.getByLabel("Id").fill("018fe1a2-6c10-7a3b-9c1d-0f2e4d5a6b7c");
+    const { shown, needed } = await page.getByLabel("Id").evaluate((field) => ({ shown: field.clientWidth, needed: field.scrollWidth }));
+    assert.ok(needed <= shown, `${width}: ${needed} > ${shown}`);
+    assert.ok((await overflow(page)) <= 0, `${width} is too wide`);
+  }
+});
+
 test("on a phone the first cell says what columns without room would, and only there", async () => {
   await server.enqueue({ queue: "small", kind: "thumb", group: "ann" });
   const page = await openPage(server, "#/", { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
@@ -123,6 +134,23 @@ async function tabTo(page, text) {
   }
   assert.fail(`nothing that says "${text}" can be reached with Tab`);
 }
+
+test("the focus goes to the heading of each page one goes to, and stays where it is on the first", async () => {
+  const { id } = await server.enqueue({ queue: "focus", kind: "followed" });
+  const page = await openPage(server, "#/tasks?queue=focus");
+  await see(page.getByRole("link", { name: "followed" }));
+  assert.equal(await page.evaluate(() => document.activeElement === document.body), true);
+  const heading = (name) => page.waitForFunction((text) => document.activeElement?.matches("h1") && document.activeElement.textContent === text, name);
+  await page.getByRole("link", { name: "followed" }).press("Enter"); // A link within the page.
+  await heading("followed");
+  await page.getByRole("region", { name: "About" }).getByRole("link", { name: "focus" }).press("Enter");
+  await heading("focus");
+  await page.getByRole("link", { name: "Workers" }).press("Enter"); // One of the frame.
+  await heading("Workers");
+  await page.goto(`${server.url}/#/tasks/${id}`);
+  await page.getByRole("link", { name: "Tasks" }).last().press("Enter");
+  await heading("Tasks");
+});
 
 test("screen readers are told what each thing is", async () => {
   const page = await openPage(server);

@@ -1,7 +1,7 @@
 // Workflows, schedules and workers.
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { openPage, see, seeGone, startServer } from "./support.mjs";
+import { openContext, openPage, see, seeGone, startServer } from "./support.mjs";
 
 let server;
 before(async () => (server = await startServer()));
@@ -51,4 +51,42 @@ test("workers are there from their first claim, with what each runs", async () =
   await see(row.getByRole("link", { name: "long" }));
   await task.done(null);
   await seeGone(row.getByRole("link", { name: "long" }));
+});
+
+test("of a thousand groups of dead letters some are shown, then more, and all that are dead are counted", async () => {
+  const all = Array.from({ length: 1000 }, (_, i) => ({ queue: "mail", kind: "k", reason: `reason ${i}`, count: 2, latest: "2026-11-18T12:00:00Z", example: "e" }));
+  const context = await openContext();
+  await context.route("**/v1/dead", (route) => route.fulfill({ json: { dead: all } })); // As a server does that has more.
+  await context.route("**/v1/totals", (route) => route.fulfill({ json: { counts: { dead: 4321 } } }));
+  const page = await openPage(server, "#/dead", {}, context);
+  await see(page.getByText("4,321 tasks; the 1,000 largest groups"));
+  const rows = page.locator("tbody tr");
+  assert.equal(await rows.count(), 100);
+  await page.getByRole("button", { name: "Show more" }).click();
+  await see(page.getByText("reason 199"));
+  assert.equal(await rows.count(), 200);
+});
+
+test("dead letters with the longest reason lead to one of them, and are replayed", async () => {
+  const { id } = await server.enqueue({ queue: "long", kind: "k", max_attempts: 1 });
+  const [task] = await server.claim("long");
+  await task.fail("no room at all. ".repeat(1000));
+  const page = await openPage(server, "#/dead?queue=long");
+  await page.getByRole("link", { name: "no room at all." }).click();
+  await see(page.getByText(id, { exact: true }));
+  await page.goBack();
+  await page.getByRole("button", { name: /Replay k/ }).click();
+  await page.getByRole("button", { name: "Retry 1 task" }).click();
+  await see(page.getByText("Retried 1 task."));
+});
+
+test("dead letters without a reason are not replayed together with all others of their kind", async () => {
+  const group = (reason) => ({ queue: "mail", kind: "k", reason, count: 2, latest: "2026-11-18T12:00:00Z", example: "e" });
+  const context = await openContext();
+  await context.route("**/v1/dead", (route) => route.fulfill({ json: { dead: [group(""), group("with one")] } }));
+  const page = await openPage(server, "#/dead", {}, context);
+  await see(page.getByText("no reason was given"));
+  const [without, other] = await page.getByRole("button", { name: /Replay k/ }).all();
+  assert.ok(await without.isDisabled());
+  assert.ok(await other.isEnabled());
 });

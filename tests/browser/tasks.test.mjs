@@ -35,6 +35,16 @@ test("a person enqueues a task, watches it run, and sees its result", async () =
   await see(page.getByRole("region", { name: "Log" }).getByText("reading the shops"));
 });
 
+test("what a worker said has the time of the reader", async () => {
+  const { id } = await server.enqueue({ queue: "zone", kind: "k" });
+  const [task] = await server.claim("zone");
+  await task.log("how late is it");
+  const { lines } = await server.ok("GET", `/v1/tasks/${id}/log`);
+  const there = new Date(Date.parse(lines[0].at) + (5 * 60 + 45) * 60_000).toISOString().slice(11, 23);
+  const page = await openPage(server, `#/tasks/${id}`, { timezoneId: "Asia/Kathmandu" });
+  await see(page.getByRole("region", { name: "Log" }).getByText(`${there}  how late is it`));
+});
+
 test("a task that fails shows each error, dies, and is replayed from the dead letters", async () => {
   const { id } = await server.enqueue({ queue: "mail", kind: "welcome", max_attempts: 2, payload: { to: "a" } });
   await server.enqueue({ queue: "mail", kind: "other", payload: 1, delay: "1h" });

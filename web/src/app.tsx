@@ -2,7 +2,8 @@
 import { useEffect, useState } from "preact/hooks";
 import { enter, leave, open, refusal, session, storedToken } from "./api/session";
 import type { ServerLook } from "./api/types";
-import { follow, type Filter, noTasks, unfollow } from "./live/live";
+import { type Filter, filterOf } from "./live/filter";
+import { follow, unfollow } from "./live/live";
 import { useSignal } from "./live/signal";
 import { DeadPage } from "./pages/dead";
 import { EnqueuePage } from "./pages/enqueue";
@@ -50,15 +51,6 @@ const places = [
   ["schedules", "Schedules"],
   ["workers", "Workers"],
 ] as const;
-
-// What the stream should tell of while this page is open.
-export function filterOf({ path: [place, name], query }: Route): Filter {
-  if (place === "queues" && name) return { queue: name, ...noTasks };
-  if (place === "tasks" && name) return { task: name };
-  if (place === "workflows" && name) return { workflow: name };
-  if (place === "tasks") return query["queue"] ? { queue: query["queue"] } : {};
-  return noTasks;
-}
 
 function Frame({ server }: { server: ServerLook }) {
   const here = useSignal(route);

@@ -49,3 +49,14 @@ it("large numbers of a payload are sent and read as they are", async () => {
   expect(fetched.mock.calls[0]).toMatchObject(["/v1/tasks", { body: '{"kind":"k","payload":{"n":98765432109876543210}}' }]);
   expect(task).toEqual({ id: "a", attempt: 1, payload: new RawJson('{"n":12345678901234567890}'), result: new RawJson("1.0") });
 });
+
+it("the payload of a task that only reports its progress is the same, so that it is not shown anew", async () => {
+  const client = new Client(() => "", () => undefined);
+  const ask = async (progress: number) => {
+    answering(200, `{"id":"a","progress":${progress},"payload":{"n":[1,2,3]}}`);
+    return client.call<{ progress: number; payload: RawJson }>("/v1/tasks/a");
+  };
+  const [first, later] = [await ask(0.1), await ask(0.25)];
+  expect(later.progress).toBe(0.25);
+  expect(later.payload).toBe(first.payload);
+});

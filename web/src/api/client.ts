@@ -1,5 +1,5 @@
 // Calls the server: adds the token, reads JSON, and makes every failure an ApiError.
-import { memberOf, toJson } from "./raw";
+import { MemberReader, toJson } from "./raw";
 
 export class ApiError extends Error {
   constructor(
@@ -40,6 +40,8 @@ export function errorOf(status: number, body: unknown): ApiError {
 }
 
 export class Client {
+  private readonly raw = new MemberReader(["payload", "result"]);
+
   constructor(
     private readonly token: () => string,
     private readonly unauthorized: () => void,
@@ -61,7 +63,7 @@ export class Client {
       signal: signal ?? null,
     });
     const text = await answer.text().catch(() => "");
-    const read = parsed(text);
+    const read = this.parsed(text);
     if (!answer.ok) throw errorOf(answer.status, read);
     return read as T;
   }
@@ -78,21 +80,16 @@ export class Client {
     if (answer.status === 401) this.unauthorized();
     return answer;
   }
-}
 
-function parsed(text: string): unknown {
-  if (text === "") return null;
-  try {
-    return withRaw(JSON.parse(text), text);
-  } catch {
-    return null;
+  // What a task was given and what came of it stays text.
+  private parsed(text: string): unknown {
+    if (text === "") return null;
+    try {
+      const answer: unknown = JSON.parse(text);
+      const isTask = typeof answer === "object" && answer !== null && ("payload" in answer || "result" in answer);
+      return isTask ? Object.assign(answer, Object.fromEntries(this.raw.read(text))) : answer;
+    } catch {
+      return null;
+    }
   }
-}
-
-// What a task was given and what came of it stays text.
-function withRaw(answer: unknown, text: string): unknown {
-  if (typeof answer !== "object" || answer === null) return answer;
-  const raw: Record<string, unknown> = {};
-  for (const name of ["payload", "result"]) if (name in answer) raw[name] = memberOf(text, name);
-  return Object.assign(answer, raw);
 }

@@ -5,7 +5,7 @@
 export class RawJson {
   readonly text: string;
   constructor(text: string) {
-    this.text = [...partsOf(text)].map(([part]) => part).join("");
+    this.text = [...partsOf(text)].join("");
   }
 }
 
@@ -20,12 +20,25 @@ export function toJson(value: unknown): string {
 
 // Strings, brackets, commas and colons, and what is between them, numbers and words; each with its place. Not one
 // expression for all of it: on a string of some megabytes that runs out of stack.
-function* partsOf(json: string): Generator<[part: string, at: number]> {
-  const start = /["{}[\],:]|[^\s"{}[\],:]+/g;
-  for (let found = start.exec(json); found; found = start.exec(json)) {
-    if (found[0] === '"') start.lastIndex = endOfString(json, found.index);
-    yield [json.slice(found.index, start.lastIndex), found.index];
+class Parts {
+  private readonly pattern = /["{}[\],:]|[^\s"{}[\],:]+/g;
+  at = 0;
+  end = 0; // Where the next one is looked for.
+  constructor(private readonly json: string) {}
+
+  next(): string | undefined {
+    this.pattern.lastIndex = this.end;
+    const found = this.pattern.exec(this.json);
+    if (!found) return undefined;
+    this.at = found.index;
+    this.end = found[0] === '"' ? endOfString(this.json, this.at) : this.pattern.lastIndex;
+    return this.json.slice(this.at, this.end);
   }
+}
+
+function* partsOf(json: string): Generator<string> {
+  const parts = new Parts(json);
+  for (let part = parts.next(); part !== undefined; part = parts.next()) yield part;
 }
 
 // A quote ends a string unless an odd number of backslashes is before it.
@@ -44,7 +57,7 @@ export function indented(raw: RawJson): string {
   let text = "";
   let before = "";
   const newLine = () => `\n${"  ".repeat(depth)}`;
-  for (const [part] of partsOf(raw.text)) {
+  for (const part of partsOf(raw.text)) {
     const closes = part === "}" || part === "]";
     const isInEmpty = closes && (before === "{" || before === "[");
     if (closes) depth--;
@@ -56,22 +69,40 @@ export function indented(raw: RawJson): string {
   return text;
 }
 
-// The text of a member of an object, of `json`, which is valid; the last one if there are several, as with JSON.parse.
-export function memberOf(json: string, name: string): RawJson | undefined {
-  let depth = 0;
-  let key = "";
-  let before = "";
-  let start = 0;
-  let found: RawJson | undefined;
-  for (const [part, at] of partsOf(json)) {
-    if (depth === 1 && (part === "," || part === "}") && key === name && before !== "{") found = new RawJson(json.slice(start, at));
-    if (part === "{" || part === "[") depth++;
-    if (part === "}" || part === "]") depth--;
-    if (depth === 1 && part === ":") {
-      key = JSON.parse(before) as string;
-      start = at + 1;
+// The texts of members of an object, of `json`, which is valid; the last one if there are several, as with JSON.parse.
+// What is as it was in the answer before is the same RawJson, and is not read again: of a task that reports its
+// progress the payload is in every answer, and may be large.
+export class MemberReader {
+  private last = new Map<string, { text: string; raw: RawJson }>();
+  constructor(private readonly names: readonly string[]) {}
+
+  read(json: string): Map<string, RawJson> {
+    const found: typeof this.last = new Map();
+    let depth = 0;
+    let key = "";
+    let before = "";
+    let start = 0;
+    const parts = new Parts(json);
+    for (let part = parts.next(); part !== undefined; part = parts.next()) {
+      if (depth === 1 && (part === "," || part === "}") && before !== "{" && this.names.includes(key)) {
+        found.set(key, this.raw(key, json.slice(start, parts.at)));
+      }
+      if (part === "{" || part === "[") depth++;
+      if (part === "}" || part === "]") depth--;
+      if (depth === 1 && part === ":") {
+        key = JSON.parse(before) as string;
+        start = parts.end;
+        const known = this.last.get(key)?.text;
+        if (known !== undefined && json.startsWith(known, start) && /[,}]/.test(json.charAt(start + known.length))) parts.end += known.length;
+      }
+      before = part;
     }
-    before = part;
+    this.last = found;
+    return new Map([...found].map(([name, { raw }]) => [name, raw]));
   }
-  return found;
+
+  private raw(name: string, text: string): { text: string; raw: RawJson } {
+    const known = this.last.get(name);
+    return known?.text === text ? known : { text, raw: new RawJson(text) };
+  }
 }

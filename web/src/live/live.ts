@@ -3,20 +3,12 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { client } from "../api/session";
 import { target } from "../api/client";
 import type { Totals } from "../api/types";
+import { type Filter, noTasks } from "./filter";
 import type { HistoryPart } from "./history";
 import type { ServerEvent } from "./sse";
 import { Signal } from "./signal";
 import { EventStream, type StreamState } from "./stream";
 import { throttle } from "./throttle";
-
-export interface Filter {
-  queue?: string;
-  task?: string;
-  workflow?: string;
-}
-
-// For pages that show how it is going, and no tasks: there is none with this id, so that only statistics come.
-export const noTasks: Filter = { task: "00000000-0000-0000-0000-000000000000" };
 
 export interface Stats {
   totals?: Totals; // Of all queues; not if one is followed.
@@ -27,9 +19,12 @@ export type LiveEvent =
   | { type: "task"; id: string; queue: string; state: string }
   | { type: "stats"; data: Stats }
   | { type: "gap" } // Something was missed: what is shown must be asked for again.
-  | { type: "open" };
+  | { type: "open"; again: boolean }; // Again: after it was cut.
 
 export const connection = new Signal<StreamState>({ is: "connecting" });
+
+// What is shown may be old: from a cut until the stream is open again, whatever page one goes to meanwhile.
+export const mayBeOld = new Signal(false);
 
 const listeners = new Set<(event: LiveEvent) => void>();
 let stream: EventStream | undefined;
@@ -50,25 +45,40 @@ export function toLiveEvent({ type, data }: ServerEvent): LiveEvent | undefined 
   }
 }
 
+const urlOf = (filter: Filter) => target("/v1/events", { ...filter, stats: "totals" });
+
+// What the server refuses to tell of, as it is malformed or forgotten, is no reason to call the connection cut: then
+// it tells how it is going, as to a page that shows no tasks.
+export async function opened(url: string, ask: (url: string) => Promise<Response>): Promise<Response> {
+  const answer = await ask(url);
+  return answer.status === 400 || answer.status === 404 ? ask(urlOf(noTasks)) : answer;
+}
+
 export function follow(filter: Filter): void {
-  const url = target("/v1/events", { ...filter, stats: "totals" });
+  const url = urlOf(filter);
   if (stream && url === followed) return;
   stream?.stop();
   followed = url;
   stream = new EventStream({
     connect: (lastId, signal) =>
-      client.fetch(url, {
-        headers: { ...client.headers(), ...(lastId ? { "Last-Event-ID": lastId } : {}) },
-        cache: "no-store",
-        signal,
-      }),
+      opened(url, (each) =>
+        client.fetch(each, {
+          headers: { ...client.headers(), ...(lastId ? { "Last-Event-ID": lastId } : {}) },
+          cache: "no-store",
+          signal,
+        }),
+      ),
     onEvent: (event) => {
       const live = toLiveEvent(event);
       if (live) tell(live);
     },
     onState: (state) => {
       connection.set(state);
-      if (state.is === "open") tell({ type: "open" });
+      if (state.is === "cut") mayBeOld.set(true);
+      if (state.is !== "open") return;
+      const again = mayBeOld.value;
+      mayBeOld.set(false);
+      tell({ type: "open", again });
     },
   });
   stream.start();
@@ -77,6 +87,7 @@ export function follow(filter: Filter): void {
 export function unfollow(): void {
   stream?.stop();
   stream = undefined;
+  mayBeOld.set(false);
 }
 
 export const reconnect = (): void => stream?.start();

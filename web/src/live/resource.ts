@@ -1,9 +1,10 @@
 // Something the server has, loaded when the page opens and again when it changes. The last answer stays on the page
 // while a new one is on its way, so that nothing jumps.
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { ApiError } from "../api/client";
 import { client } from "../api/session";
-import { type LiveEvent, useRefresh } from "./live";
+import { type LiveEvent, useLive, useRefresh } from "./live";
+import { oneAtATime } from "./one_at_a_time";
 
 export interface Resource<T> {
   data: T | undefined;
@@ -36,25 +37,29 @@ export function useResource<T>(
     data: undefined,
     error: undefined,
   });
-  const asked = useRef<AbortController>();
-  const reload = useCallback(() => {
-    asked.current?.abort();
-    if (url === undefined) return;
-    const ask = new AbortController();
-    asked.current = ask;
-    load(url, ask.signal).then(
-      (data) => !ask.signal.aborted && show({ url, data, error: undefined }),
-      (error: unknown) => {
-        if (ask.signal.aborted) return;
-        const failure = error instanceof ApiError ? error : new ApiError(0, "internal", String(error));
-        show((before) => failed(before, url, failure));
-      },
-    );
-  }, [url]);
+  const loading = useMemo(
+    () =>
+      oneAtATime(async (signal) => {
+        if (url === undefined) return;
+        try {
+          const data = await load(url, signal);
+          if (!signal.aborted) show({ url, data, error: undefined });
+        } catch (error) {
+          if (signal.aborted) return;
+          const failure = error instanceof ApiError ? error : new ApiError(0, "internal", String(error));
+          show((before) => failed(before, url, failure));
+        }
+      }),
+    [url],
+  );
+  const reload = loading.ask;
   useEffect(() => {
     reload();
-    return () => asked.current?.abort();
-  }, [reload]);
+    return loading.abandon;
+  }, [loading]);
+  useLive((event) => {
+    if (event.type === "open" && event.again) loading.abandon(); // Of what was asked before the cut nothing may ever be heard.
+  });
   useRefresh(reload, matters, interval);
   const isCurrent = shown.url === url;
   return {

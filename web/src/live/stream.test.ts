@@ -7,11 +7,13 @@ class Wire {
   states: StreamState["is"][] = [];
   data: string[] = [];
   status = 200;
+  hangs = false;
   private writer: ReadableStreamDefaultController<Uint8Array> | undefined;
   stream = new EventStream({
     connect: (lastId, signal) => {
       this.asked.push(lastId);
       if (this.status === 0) return Promise.reject(new Error("refused"));
+      if (this.hangs) return new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
       const body = new ReadableStream<Uint8Array>({
         start: (writer) => {
           this.writer = writer;
@@ -22,7 +24,6 @@ class Wire {
     },
     onEvent: (event) => this.data.push(event.data),
     onState: (state) => this.states.push(state.is),
-    silence: 20_000,
   });
   say(text: string): void {
     this.writer?.enqueue(new TextEncoder().encode(text));
@@ -63,14 +64,32 @@ describe("EventStream", () => {
     expect(wire.states.includes("open")).toBe(false);
     wire.status = 200;
     await vi.advanceTimersByTimeAsync(20_000);
-    expect(wire.states.at(-1)).toBe("open");
+    expect(wire.states).toContain("open");
     wire.stream.stop();
   });
   it("counts silence as cut", async () => {
     const wire = new Wire();
     wire.stream.start();
-    await vi.advanceTimersByTimeAsync(20_100);
+    await vi.advanceTimersByTimeAsync(4_500);
+    expect(wire.states).toEqual(["connecting", "open"]);
+    wire.say(": still here\n\n");
+    await vi.advanceTimersByTimeAsync(4_400);
+    expect(wire.states).toEqual(["connecting", "open"]);
+    await vi.advanceTimersByTimeAsync(1_600);
     expect(wire.states).toContain("cut");
+    wire.stream.stop();
+  });
+  it("counts a server that takes the connection and says nothing as cut, and is patient with one that is far away", async () => {
+    const wire = new Wire();
+    wire.hangs = true;
+    wire.stream.start();
+    await vi.advanceTimersByTimeAsync(5_100);
+    expect(wire.states).toEqual(["connecting", "cut"]);
+    await vi.advanceTimersByTimeAsync(9_000);
+    expect(wire.states).toEqual(["connecting", "cut", "connecting"]);
+    wire.hangs = false;
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(wire.states.at(-1)).toBe("open");
     wire.stream.stop();
   });
   it("asks nobody again once a token is needed", async () => {

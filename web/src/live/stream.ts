@@ -11,7 +11,7 @@ export interface StreamParts {
   connect(lastId: string | undefined, signal: AbortSignal): Promise<Response>;
   onEvent(event: ServerEvent): void;
   onState(state: StreamState): void;
-  silence?: number; // So long without a word, and it counts as cut: the server speaks once a second.
+  silence?: number; // So many seconds without a word, and it counts as cut: the server speaks once a second.
 }
 
 export const delayBefore = (tries: number, random = Math.random()): number =>
@@ -43,43 +43,38 @@ export class EventStream {
   private async run(): Promise<void> {
     const attempt = new AbortController();
     this.attempt = attempt;
+    const { silence = 5 } = this.parts;
+    const watchdog = new Watchdog(silence * Math.min(this.tries + 1, 4), () => attempt.abort()); // Who is far away gets more time.
     try {
       const answer = await this.parts.connect(this.lastId, attempt.signal);
-      if (attempt.signal.aborted) return;
+      if (attempt.signal.aborted) throw new Error("too late");
       if (answer.status === 401) return this.stop(); // Whoever asks for a token starts a new one.
       if (!answer.ok || !answer.body) throw new Error(`status ${answer.status}`);
-      await this.read(answer.body, attempt);
+      watchdog.heard(silence);
+      this.parts.onState({ is: "open" });
+      await this.read(answer.body, attempt.signal, () => watchdog.heard(silence));
     } catch {
       // A stream that ends and one that never began are the same to the reader.
+    } finally {
+      watchdog.stop();
     }
     if (this.attempt === attempt && !this.isStopped) this.cut();
   }
 
-  private async read(body: ReadableStream<Uint8Array>, attempt: AbortController): Promise<void> {
+  private async read(body: ReadableStream<Uint8Array>, signal: AbortSignal, heard: () => void): Promise<void> {
     const parser = new EventParser((event) => {
       if (event.id !== undefined) this.lastId = event.id;
       this.parts.onEvent(event);
     });
     const decoder = new TextDecoder();
     const reader = body.getReader();
-    let watchdog = this.watch(reader);
-    this.parts.onState({ is: "open" });
-    try {
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (done || attempt.signal.aborted) return;
-        this.tries = 0;
-        clearTimeout(watchdog);
-        watchdog = this.watch(reader);
-        parser.feed(decoder.decode(value, { stream: true }));
-      }
-    } finally {
-      clearTimeout(watchdog);
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done || signal.aborted) return;
+      this.tries = 0;
+      heard();
+      parser.feed(decoder.decode(value, { stream: true }));
     }
-  }
-
-  private watch(reader: ReadableStreamDefaultReader<Uint8Array>): ReturnType<typeof setTimeout> {
-    return setTimeout(() => void reader.cancel(), this.parts.silence ?? 20_000);
   }
 
   private cut(): void {
@@ -87,5 +82,27 @@ export class EventStream {
     this.tries += 1;
     this.parts.onState({ is: "cut", retryAt: Date.now() + delay, tries: this.tries });
     this.timer = setTimeout(() => this.start(), delay);
+  }
+}
+
+// Counts the seconds without a word. Those that a tab or a computer has slept are not counted: nothing was heard in
+// them, but what was said is there to be read.
+class Watchdog {
+  private quiet = 0;
+  private readonly timer = setInterval(() => {
+    if (++this.quiet >= this.patience) this.bark();
+  }, 1000);
+
+  constructor(
+    private patience: number,
+    private readonly bark: () => void,
+  ) {}
+
+  heard(patience: number): void {
+    this.quiet = 0;
+    this.patience = patience;
+  }
+  stop(): void {
+    clearInterval(this.timer);
   }
 }

@@ -7,7 +7,7 @@ import { useResource } from "../live/resource";
 import { Action, Badge, Code, Facts, Failure, Loading, Meter, Page, Panel } from "../parts/basics";
 import { fullTime, Since, When } from "../parts/clock";
 import { Confirm } from "../parts/dialog";
-import { duration, percent, shortId } from "../parts/format";
+import { clockTime, duration, percent, shortId } from "../parts/format";
 import { JsonView } from "../parts/json_view";
 import { moments } from "../parts/moments";
 import { notify } from "../parts/notices";
@@ -158,7 +158,7 @@ function Log({ task }: { task: Task }) {
   return (
     <Panel title="Log" note={lines.length > 0 ? undefined : "nothing was said"}>
       {log.error && <Failure error={log.error} retry={log.reload} />}
-      {lines.length > 0 && <Code label="Log" text={lines.map((each) => `${each.at.slice(11, 23)}  ${each.line}`).join("\n")} />}
+      {lines.length > 0 && <Code label="Log" text={lines.map((each) => `${clockTime(each.at)}  ${each.line}`).join("\n")} />}
     </Panel>
   );
 }

@@ -9,10 +9,10 @@ import { Action, Empty, Failure, Loading, Page, Panel } from "../parts/basics";
 import { Bulk, type BulkAction } from "../parts/bulk";
 import { Curl } from "../parts/curl";
 import { Field } from "../parts/field";
+import { isId } from "../parts/names";
 import { href, replaceRoute, type Route } from "../parts/route";
 import { TaskTable } from "../parts/task_table";
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const pageSize = 50;
 
 export interface TaskFilter {
@@ -110,7 +110,7 @@ function BulkButtons({ state, open }: { state: string; open: (action: BulkAction
 function Filters({ filter }: { filter: TaskFilter }) {
   const [id, setId] = useState("");
   const set = (name: keyof TaskFilter) => (value: string) => replaceRoute(href(["tasks"], { ...filter, [name]: value.trim() }));
-  const isId = uuid.test(id.trim());
+  const isWhole = isId(id.trim());
   return (
     <form
       class="filters"
@@ -118,7 +118,7 @@ function Filters({ filter }: { filter: TaskFilter }) {
       aria-label="Tasks"
       onSubmit={(event) => {
         event.preventDefault();
-        if (isId) location.hash = href(["tasks", id.trim().toLowerCase()]);
+        if (isWhole) location.hash = href(["tasks", id.trim().toLowerCase()]);
       }}
     >
       <Field label="Queue" value={filter.queue ?? ""} onInput={set("queue")} placeholder="any" />
@@ -126,8 +126,8 @@ function Filters({ filter }: { filter: TaskFilter }) {
       <Field label="State" value={filter.state ?? ""} onInput={set("state")} options={["", ...states]} />
       <Field label="Group" value={filter.group ?? ""} onInput={set("group")} placeholder="any" />
       <div class="with-button">
-        <Field label="Id" value={id} onInput={setId} placeholder="a whole id" error={id.trim() && !isId ? "not a whole id yet" : undefined} />
-        <button type="submit" disabled={!isId}>Open</button>
+        <Field label="Id" value={id} onInput={setId} placeholder="a whole id" error={id.trim() && !isWhole ? "not a whole id yet" : undefined} />
+        <button type="submit" disabled={!isWhole}>Open</button>
       </div>
       {filter.error && (
         <p class="chip">

@@ -7,14 +7,20 @@ import type { Role } from "../api/types";
 import { percent } from "./format";
 import { notify } from "./notices";
 
-// The heading takes the focus when a page opens, so that keyboards and screen readers begin there.
+let isFirst = true;
+
+// The heading takes the focus when a page opens, so that keyboards and screen readers begin there; not the first page,
+// before which nobody was anywhere. What had the focus is in the frame, or went with the page before.
 export function Page(props: { title: string; above?: ComponentChildren; actions?: ComponentChildren; children?: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${props.title} · Handoff`;
   }, [props.title]);
   useEffect(() => {
-    if (document.activeElement?.closest("main, nav")) heading.current?.focus({ preventScroll: true });
+    const { activeElement } = document;
+    const isLost = !activeElement || activeElement === document.body || activeElement.closest("main, nav") !== null;
+    if (isLost && !isFirst) heading.current?.focus({ preventScroll: true });
+    isFirst = false;
   }, []);
   return (
     <>

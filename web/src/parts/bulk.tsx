@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { client } from "../api/session";
 import { Confirm } from "./dialog";
-import { plural } from "./format";
+import { beginning, plural } from "./format";
 import { notify } from "./notices";
 
 export type BulkAction = "retry" | "cancel";
@@ -56,7 +56,7 @@ export function Bulk(props: { action: BulkAction; filter: BulkFilter; onClose: (
           .filter(([, value]) => value)
           .map(([name, value]) => (
             <li key={name}>
-              {name}: <code>{value}</code>
+              {name}: <code>{beginning(value)}</code>
             </li>
           ))}
       </ul>

@@ -1,12 +1,12 @@
 // Says whether what is shown is still true.
-import { connection, reconnect } from "../live/live";
+import { connection, mayBeOld, reconnect } from "../live/live";
 import { useSignal } from "../live/signal";
 import { useNow } from "./clock";
 
 export function ConnectionBanner() {
   const state = useSignal(connection);
-  if (state.is !== "cut") return null;
-  return <Cut retryAt={state.retryAt} />;
+  if (!useSignal(mayBeOld)) return null;
+  return <Cut retryAt={state.is === "cut" ? state.retryAt : 0} />;
 }
 
 function Cut({ retryAt }: { retryAt: number }) {

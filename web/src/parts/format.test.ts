@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
-import { age, ago, bytes, count, duration, durationText, parseDuration, percent, plural, rate, short, shortId } from "./format";
+import { describe, expect, it, vi } from "vitest";
+import { age, ago, beginning, bytes, clockTime, count, duration, durationText, parseDuration, percent, plural, rate, short, shortId } from "./format";
 
 describe("numbers", () => {
   it("are grouped, or shortened where there is little room", () => {
@@ -43,4 +43,14 @@ describe("durations", () => {
 
 it("an id is shortened so that both ends can be compared", () => {
   expect(shortId("01a1e8d0-9b61-7000-9072-e55e3f0443e8")).toBe("01a1e8d0…43e8");
+});
+
+it("a text of many pages is shown by its beginning", () => {
+  expect([beginning("short"), beginning("abcdef", 3)]).toEqual(["short", "abc…"]);
+});
+
+it("a time of day is that of the reader", () => {
+  vi.stubEnv("TZ", "Asia/Kathmandu");
+  expect(clockTime("2026-11-18T20:03:07.05Z")).toBe("01:48:07.050");
+  vi.unstubAllEnvs();
 });

@@ -78,4 +78,14 @@ export const shortId = (id: string): string => (id.length > 13 ? `${id.slice(0, 
 
 export const plural = (n: number, word: string): string => `${count(n)} ${word}${n === 1 ? "" : "s"}`;
 
+// As a clock on the wall of the reader shows it: "14:03:07.250".
+export function clockTime(at: string): string {
+  const time = new Date(at);
+  const parts = [time.getHours(), time.getMinutes(), time.getSeconds()].map((each) => String(each).padStart(2, "0"));
+  return `${parts.join(":")}.${String(time.getMilliseconds()).padStart(3, "0")}`;
+}
+
+// Of what may be many pages long, such as an error.
+export const beginning = (text: string, most = 300): string => (text.length > most ? `${text.slice(0, most)}…` : text);
+
 const trim = (n: number, digits: number): string => String(Number(n.toPrecision(digits)));

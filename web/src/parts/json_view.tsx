@@ -1,5 +1,5 @@
 // JSON, indented. What is very long is cut until asked for.
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { indented, type RawJson } from "../api/raw";
 import { Code } from "./basics";
 import { bytes } from "./format";
@@ -8,7 +8,7 @@ const most = 10_000;
 
 export function JsonView({ value, label }: { value: RawJson; label: string }) {
   const [isWhole, showWhole] = useState(false);
-  const text = indented(value);
+  const text = useMemo(() => indented(value), [value]);
   const isCut = text.length > most && !isWhole;
   return (
     <>
