@@ -6,7 +6,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
-using ::testing::StartsWith;
 
 class TokenCommands : public CliTest {};
 
@@ -23,6 +22,15 @@ TEST_F(TokenCommands, CreateNamesATokenByItsRoleIfNobodyNamesIt) {
 
 TEST_F(TokenCommands, CreateRefusesANameThatIsEmpty) {
   EXPECT_EQ(run({"token", "create", "--name", ""}).code, 2);
+}
+
+TEST_F(TokenCommands, RevokeNamesInJsonWhomItHasShutOut) {
+  ASSERT_EQ(run({"token", "create", "--name", "shop"}).code, 0);
+  const Ended gone = run({"token", "revoke", "shop", "--json"});
+  EXPECT_EQ(gone.code, 0);
+  EXPECT_EQ(gone.out, "{\"name\":\"shop\"}\n");
+  EXPECT_EQ(gone.err, "");
+  EXPECT_EQ(run({"token", "revoke", "shop", "--json"}).out, "");  // It was not there any more.
 }
 
 }  // namespace

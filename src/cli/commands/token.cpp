@@ -25,6 +25,11 @@ struct MadeJson {
 };
 BOOST_DESCRIBE_STRUCT(MadeJson, (), (name, role, token))
 
+struct RevokedJson {
+  std::string name;
+};
+BOOST_DESCRIBE_STRUCT(RevokedJson, (), (name))
+
 struct TokenJson {
   std::string name;
   std::string role;
@@ -91,7 +96,11 @@ Exit revoke(Session& session, const std::string& name) {
   must_be_here(session.store, "tokens are revoked");
   const tasks::Tasks tasks = session.open();
   or_fail(server::revoke_token(tasks::TasksAccess::core(tasks), name));
-  session.say("\"{}\" is let in no more", name);
+  if (session.is_json) {
+    session.out.json(RevokedJson{name});
+  } else {
+    session.say("\"{}\" is let in no more", name);
+  }
   return Exit::ok;
 }
 
