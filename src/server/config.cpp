@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/ip/address.hpp>
 #include <charconv>
 #include <filesystem>
 
@@ -47,6 +48,14 @@ Problem set_flag(std::string_view value, bool& flag) {
   return std::nullopt;
 }
 
+// As the one who listens reads it: whoever only checks must not call good what is refused then.
+bool can_be_listened_on(std::string_view address) {
+  if (address == "localhost") return true;
+  boost::system::error_code error;
+  boost::asio::ip::make_address(address, error);
+  return !error;
+}
+
 // "127.0.0.1:8077", "[::1]:8077", ":8077" for the usual address, "8077".
 Problem set_listen(Config& config, std::string_view value) {
   const auto colon = value.rfind(':');
@@ -58,6 +67,12 @@ Problem set_listen(Config& config, std::string_view value) {
   if (read_number<std::uint16_t>(port, 0, 65535, config.port)) {
     return fmt::format("must be an address and a port, as in \"127.0.0.1:8077\", got \"{}\"",
                        value);
+  }
+  if (!address.empty() && !can_be_listened_on(address)) {
+    return fmt::format(
+        "must be an address and a port, as in \"127.0.0.1:8077\"; \"{}\" is no IP address to "
+        "listen on",
+        address);
   }
   if (!address.empty()) config.address = address;
   return std::nullopt;
