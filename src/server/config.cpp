@@ -203,6 +203,10 @@ std::vector<std::string_view> names() {
   return all;
 }
 
+std::string unknown_key(std::string_view key, std::string_view source) {
+  return fmt::format("{}: unknown key \"{}\"{}", source, key, tasks::did_you_mean(key, names()));
+}
+
 // A list is written with commas.
 std::optional<std::string> text_of(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
@@ -226,10 +230,7 @@ std::span<const ConfigKey> config_keys() { return keys; }
 Configured set(Config& config, std::string_view key, std::string_view value,
                std::string_view source) {
   const auto found = std::ranges::find(keys, key, &ConfigKey::name);
-  if (found == keys.end()) {
-    return std::unexpected(
-        fmt::format("{}: unknown key \"{}\"{}", source, key, tasks::did_you_mean(key, names())));
-  }
+  if (found == keys.end()) return std::unexpected(unknown_key(key, source));
   if (const auto problem = found->set(config, value)) {
     return std::unexpected(fmt::format("{}: {} {}", source, key, *problem));
   }
@@ -250,7 +251,12 @@ Configured set_from_file(Config& config, const std::string& path) {
   }();
   for (const auto& [key, node] : parsed) {
     const std::string source = fmt::format("{}:{}", path, node.source().begin.line);
+    const bool is_known = std::ranges::find(keys, key.str(), &ConfigKey::name) != keys.end();
     const auto text = text_of(node);
+    if (!text && !is_known) {
+      return std::unexpected(unknown_key(key.str(), source) +
+                             (node.is_table() ? "; keys stand at the top, in no table" : ""));
+    }
     if (!text) {
       return std::unexpected(
           fmt::format("{}: {} must be a text, a number, true, false or a list", source, key.str()));

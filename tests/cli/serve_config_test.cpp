@@ -1,4 +1,7 @@
 // What `handoff serve` is told by flags, the environment and a file: what it refuses, and what it says then.
+#include <iterator>
+#include <sstream>
+
 #include "cli/program.hpp"
 
 namespace handoff::tests {
@@ -40,6 +43,44 @@ TEST_F(ServeConfig, AddressesAreTakenInAllTheirForms) {
     const Ended ended = check({"--listen", each});
     EXPECT_EQ(ended.code, 0) << each << ": " << ended.err;
   }
+}
+
+// A store in memory has none, and `token create` makes none there.
+TEST_F(ServeConfig, WhoeverNeedsTokensIsToldHowToMakeThemAlsoWithAStoreInMemory) {
+  const Ended refused = run({"serve", "--demo", "--listen", "0.0.0.0:0"}, "", {"HANDOFF_STORE="});
+  EXPECT_EQ(refused.code, 4);
+  const std::string begin = "`handoff ";
+  const auto at = refused.err.find(begin);
+  ASSERT_NE(at, std::string::npos) << refused.err;
+  std::istringstream advice(refused.err.substr(at + begin.size()));
+  std::string command;
+  std::getline(advice, command, '`');
+  std::istringstream words(command);
+  const Ended made =
+      run({std::istream_iterator<std::string>(words), std::istream_iterator<std::string>()});
+  EXPECT_EQ(made.code, 0) << command << made.err;
+  EXPECT_THAT(refused.err, HasSubstr("`--store sqlite:demo.db`"));
+  const Ended served = check({"--demo", "--listen", "0.0.0.0:0", "--store", "sqlite:demo.db"});
+  EXPECT_EQ(served.code, 0) << served.err;
+}
+
+TEST_F(ServeConfig, AVariableForTheFileThatIsSetToNothingIsNotSet) {
+  write("handoff.toml", "listen = \"127.0.0.1:4711\"\n");
+  EXPECT_THAT(check({}, {"HANDOFF_CONFIG="}).out, HasSubstr("127.0.0.1:4711"));
+}
+
+TEST_F(ServeConfig, ATableIsUnknownAsAKeyIs) {
+  const auto error = [&](const std::string& text) {
+    write("c.toml", text);
+    const Ended ended = check({"--config", path("c.toml")});
+    EXPECT_EQ(ended.code, 2);
+    return ended.err;
+  };
+  EXPECT_THAT(error("[server]\nlisten = \"127.0.0.1:1\"\n"),
+              HasSubstr("c.toml:1: unknown key \"server\"; keys stand at the top, in no table"));
+  EXPECT_THAT(error("[listn]\n"), HasSubstr("unknown key \"listn\"; did you mean \"listen\"?"));
+  EXPECT_THAT(error("listn = 1.5\n"), HasSubstr("did you mean \"listen\"?"));
+  EXPECT_THAT(error("[listen]\n"), HasSubstr("listen must be a text"));
 }
 
 }  // namespace
