@@ -54,6 +54,8 @@ tasks::NewTask TaskOptions::task() const {
 }
 
 tasks::TaskError named_as_option(tasks::TaskError error) {
+  // A queue that is full is no mistake in --queue, though the message begins with that word.
+  if (error.code != tasks::TaskError::Code::bad_request) return error;
   if (error.field.empty() || !error.message.starts_with(error.field)) return error;
   std::string name = "--" + error.field;
   std::ranges::replace(name, '_', '-');

@@ -142,7 +142,7 @@ TEST_F(Enqueueing, AFullQueueSaysToTryLater) {
   ASSERT_TRUE(open().configure("default", settings));
   const Ended ended = run({"enqueue", "k"});
   EXPECT_EQ(ended.code, 75);
-  EXPECT_THAT(ended.err, HasSubstr("holds 1 of 1"));
+  EXPECT_THAT(ended.err, StartsWith("handoff: queue \"default\" holds 1 of 1"));
 }
 
 // -- Many -----------------------------------------------------------------------------------------
