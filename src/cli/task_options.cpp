@@ -36,6 +36,7 @@ void TaskOptions::declare_common(Command& command) {
   command.option("--unique-for TIME", wanted.unique_for, "And for so long after it has finished");
   command.option("--expires-in TIME", wanted.expires_in, "Not begun by then: cancelled");
   command.option("--group NAME", wanted.group, "Groups of a queue have their turns, and limits");
+  command.option("--notify URL", wanted.notify_url, "POSTed to by a server once it has ended");
 }
 
 tasks::NewTask TaskOptions::task() const {
@@ -61,6 +62,7 @@ tasks::TaskError named_as_option(tasks::TaskError error) {
   std::ranges::replace(name, '_', '-');
   if (error.field == "kind") name = "KIND";
   if (error.field == "payload") name = "PAYLOAD";
+  if (error.field == "notify_url" || error.field == "notify.url") name = "--notify";
   error.message.replace(0, error.field.size(), name);
   return error;
 }

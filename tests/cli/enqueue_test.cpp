@@ -135,6 +135,14 @@ TEST_F(Enqueueing, MistakesNameTheOptionAndWhatIsAllowed) {
   EXPECT_THAT(message({"--queue"}), HasSubstr("--queue"));
 }
 
+TEST_F(Enqueueing, NotifyNamesWhoIsToldOfTheEnd) {
+  const std::string id = enqueue("k", {"--notify", "http://127.0.0.1:9000/ended"});
+  EXPECT_EQ(task(id).notify_url, "http://127.0.0.1:9000/ended");
+  const Ended ended = run({"enqueue", "k", "--notify", "nowhere"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.err, HasSubstr("--notify must be"));
+}
+
 TEST_F(Enqueueing, AFullQueueSaysToTryLater) {
   enqueue("k");
   QueueSettings settings;
