@@ -25,6 +25,13 @@ struct BackoffJson {
 };
 BOOST_DESCRIBE_STRUCT(BackoffJson, (), (kind, base, factor, max, delay, jitter))
 
+// Without the secret, as a server shows it; whether there is one, not everybody who asks a server knows.
+struct DeliveryJson {
+  std::string url;
+  DurationField timeout;
+};
+BOOST_DESCRIBE_STRUCT(DeliveryJson, (), (url, timeout))
+
 struct SettingsJson {
   std::int64_t capacity = 0;
   std::int64_t capacity_bytes = 0;
@@ -38,14 +45,16 @@ struct SettingsJson {
   int max_attempts = 0;
   BackoffJson backoff;
   DurationField ageing;
+  DurationField burst_for;
   DurationField keep_done;
   DurationField keep_dead;
   std::int64_t keep_count = 0;
+  std::optional<DeliveryJson> deliver_to;
 };
 BOOST_DESCRIBE_STRUCT(SettingsJson, (),
                       (capacity, capacity_bytes, when_full, block_for, rate, burst, concurrency,
-                       group_concurrency, lease_for, max_attempts, backoff, ageing, keep_done,
-                       keep_dead, keep_count))
+                       group_concurrency, lease_for, max_attempts, backoff, ageing, burst_for,
+                       keep_done, keep_dead, keep_count, deliver_to))
 
 struct CountsJson {
   std::int64_t scheduled = 0;
@@ -87,6 +96,11 @@ BackoffJson to_backoff(const tasks::RetryPolicy& policy) {
   return json;
 }
 
+std::optional<DeliveryJson> to_delivery(const tasks::Delivery& delivery) {
+  if (!delivery.is_on()) return std::nullopt;
+  return DeliveryJson{.url = delivery.url, .timeout = {delivery.timeout}};
+}
+
 SettingsJson to_settings(const tasks::QueueSettings& settings) {
   return {.capacity = settings.capacity,
           .capacity_bytes = settings.capacity_bytes,
@@ -100,9 +114,11 @@ SettingsJson to_settings(const tasks::QueueSettings& settings) {
           .max_attempts = settings.max_attempts,
           .backoff = to_backoff(settings.retry),
           .ageing = {settings.ageing},
+          .burst_for = {settings.burst_for},
           .keep_done = {settings.keep_done},
           .keep_dead = {settings.keep_dead},
-          .keep_count = settings.keep_count};
+          .keep_count = settings.keep_count,
+          .deliver_to = to_delivery(settings.deliver_to)};
 }
 
 CountsJson to_counts(const tasks::QueueLook& queue) {

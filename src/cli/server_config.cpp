@@ -48,7 +48,8 @@ std::string server_flag(std::string_view key) {
 
 std::string config_file(const ServerFlags& flags) {
   if (!flags.config.empty()) return flags.config;
-  if (const char* const named = std::getenv("HANDOFF_CONFIG"); named != nullptr) return named;
+  const char* const named = std::getenv("HANDOFF_CONFIG");
+  if (named != nullptr && *named != '\0') return named;  // Set to nothing is not set.
   return std::filesystem::exists(usual_file) ? usual_file : "";
 }
 

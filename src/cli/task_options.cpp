@@ -36,6 +36,7 @@ void TaskOptions::declare_common(Command& command) {
   command.option("--unique-for TIME", wanted.unique_for, "And for so long after it has finished");
   command.option("--expires-in TIME", wanted.expires_in, "Not begun by then: cancelled");
   command.option("--group NAME", wanted.group, "Groups of a queue have their turns, and limits");
+  command.option("--notify URL", wanted.notify_url, "POSTed to by a server once it has ended");
 }
 
 tasks::NewTask TaskOptions::task() const {
@@ -54,11 +55,14 @@ tasks::NewTask TaskOptions::task() const {
 }
 
 tasks::TaskError named_as_option(tasks::TaskError error) {
+  // A queue that is full is no mistake in --queue, though the message begins with that word.
+  if (error.code != tasks::TaskError::Code::bad_request) return error;
   if (error.field.empty() || !error.message.starts_with(error.field)) return error;
   std::string name = "--" + error.field;
   std::ranges::replace(name, '_', '-');
   if (error.field == "kind") name = "KIND";
   if (error.field == "payload") name = "PAYLOAD";
+  if (error.field == "notify_url" || error.field == "notify.url") name = "--notify";
   error.message.replace(0, error.field.size(), name);
   return error;
 }

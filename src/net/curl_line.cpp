@@ -205,8 +205,13 @@ std::optional<CURLcode> transfer(CURLM* multi, CURL* easy, const std::stop_token
 
 HttpFailure::Kind kind_of(CURLcode code, bool was_sent) {
   using enum HttpFailure::Kind;
-  if (code == CURLE_OPERATION_TIMEDOUT) return timed_out;
-  return was_sent ? lost : could_not_connect;
+  switch (code) {
+    case CURLE_OPERATION_TIMEDOUT: return timed_out;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CONNECT_ERROR: return no_tls;
+    default: return was_sent ? lost : could_not_connect;
+  }
 }
 
 }  // namespace

@@ -66,7 +66,8 @@ struct HttpReply {
 
 struct HttpFailure {
   enum class Kind : std::uint8_t {
-    could_not_connect,  // Also: an address that makes no sense, a certificate that is not trusted.
+    could_not_connect,  // Also: an address that makes no sense.
+    no_tls,  // It is there, but is not trusted, or cannot speak TLS with us. Also: a ca_file that cannot be read.
     timed_out,
     lost,  // The connection broke before the answer was there.
     stopped,

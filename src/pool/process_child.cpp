@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "handoff/detail/pool/process_orphans.hpp"
+
 namespace handoff::inline HANDOFF_FLAVOUR::detail::process {
 
 namespace {
@@ -42,7 +44,8 @@ Child::Child(const ProcessCommand& command) {
                    .output = output.theirs.get(),
                    .errors = errors.theirs.get(),
                    .control = control.theirs.get(),
-                   .parent = ::getpid()});
+                   .parent = ::getpid(),
+                   .arguments = arguments_to_hide()});
   input_ = std::move(input.ours);
   output_ = std::move(output.ours);
   errors_ = std::move(errors.ours);
@@ -76,14 +79,24 @@ std::optional<Report> Child::next_report(bool& is_gone) {
   return std::nullopt;
 }
 
+void Child::end_orphans(const ProcessCommand& command) {
+  // Its descriptors are closed before its children go elsewhere: only when it can be reaped have they come.
+  wait(WEXITED | WNOWAIT);
+  process::end_orphans(pid_, command);
+}
+
 void Child::reap() {
   control_.close();  // Tells the supervisor to kill what is left, if it has not ended yet.
+  wait(WEXITED);
+}
+
+void Child::wait(int options) const {
   siginfo_t info{};
   // By its descriptor, because somebody in this process may wait for any child, and its number be given away again.
   // Then, and if SIGCHLD is ignored, this fails with ECHILD when it is gone, which is all we want to know.
   const auto kind = pidfd_.is_open() ? P_PIDFD : P_PID;
   const auto id = static_cast<id_t>(pidfd_.is_open() ? pidfd_.get() : pid_);
-  while (::waitid(kind, id, &info, WEXITED) != 0 && errno == EINTR) {
+  while (::waitid(kind, id, &info, options) != 0 && errno == EINTR) {
   }
 }
 

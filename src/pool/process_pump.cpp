@@ -197,6 +197,7 @@ void Pump::read_reports() {
   if (!supervisor_is_gone) return;
   // Somebody has killed it, and with it the program, by its parent-death signal.
   if (!could_not_start_) pumped_.report.status = SIGKILL;
+  child_.end_orphans(command_);
   has_ended_ = true;
 }
 

@@ -19,6 +19,7 @@ namespace handoff::inline HANDOFF_FLAVOUR::detail::process {
 namespace {
 
 constexpr int control_fd = 3;
+constexpr char our_name[] = "pool-supervisor";  // 15 letters: no more are kept.
 
 void send_report(const Report& report) {
   static_cast<void>(::send(control_fd, &report, sizeof report, MSG_NOSIGNAL));  // Or we are gone.
@@ -59,6 +60,15 @@ void reset_signals() {
   constexpr std::size_t mask_size = 8;
   for (int signal = 1; signal < NSIG; ++signal) {
     ::syscall(SYS_rt_sigaction, signal, defaults, nullptr, mask_size);
+  }
+}
+
+// Not that of the program we were forked from: `pkill -9 handoff` is meant for the worker, and we are to clean up after it.
+void go_by_our_name(std::span<char> arguments) {
+  ::prctl(PR_SET_NAME, our_name);
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const bool is_name = i + 1 < sizeof our_name && i + 1 < arguments.size();
+    arguments[i] = is_name ? our_name[i] : '\0';
   }
 }
 
@@ -176,7 +186,7 @@ void supervise(const Supervision& supervision) noexcept {
   keep_only_our_descriptors(supervision);
   reset_signals();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  ::prctl(PR_SET_NAME, "handoff-process");
+  go_by_our_name(supervision.arguments);
 
   const pid_t self = ::getpid();
   // vfork() is safe here, with one thread and all signals blocked, and copies no page tables a second time.

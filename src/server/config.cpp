@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/asio/ip/address.hpp>
 #include <charconv>
 #include <filesystem>
 
@@ -47,6 +48,14 @@ Problem set_flag(std::string_view value, bool& flag) {
   return std::nullopt;
 }
 
+// As the one who listens reads it: whoever only checks must not call good what is refused then.
+bool can_be_listened_on(std::string_view address) {
+  if (address == "localhost") return true;
+  boost::system::error_code error;
+  boost::asio::ip::make_address(address, error);
+  return !error;
+}
+
 // "127.0.0.1:8077", "[::1]:8077", ":8077" for the usual address, "8077".
 Problem set_listen(Config& config, std::string_view value) {
   const auto colon = value.rfind(':');
@@ -58,6 +67,12 @@ Problem set_listen(Config& config, std::string_view value) {
   if (read_number<std::uint16_t>(port, 0, 65535, config.port)) {
     return fmt::format("must be an address and a port, as in \"127.0.0.1:8077\", got \"{}\"",
                        value);
+  }
+  if (!address.empty() && !can_be_listened_on(address)) {
+    return fmt::format(
+        "must be an address and a port, as in \"127.0.0.1:8077\"; \"{}\" is no IP address to "
+        "listen on",
+        address);
   }
   if (!address.empty()) config.address = address;
   return std::nullopt;
@@ -188,6 +203,10 @@ std::vector<std::string_view> names() {
   return all;
 }
 
+std::string unknown_key(std::string_view key, std::string_view source) {
+  return fmt::format("{}: unknown key \"{}\"{}", source, key, tasks::did_you_mean(key, names()));
+}
+
 // A list is written with commas.
 std::optional<std::string> text_of(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
@@ -211,10 +230,7 @@ std::span<const ConfigKey> config_keys() { return keys; }
 Configured set(Config& config, std::string_view key, std::string_view value,
                std::string_view source) {
   const auto found = std::ranges::find(keys, key, &ConfigKey::name);
-  if (found == keys.end()) {
-    return std::unexpected(
-        fmt::format("{}: unknown key \"{}\"{}", source, key, tasks::did_you_mean(key, names())));
-  }
+  if (found == keys.end()) return std::unexpected(unknown_key(key, source));
   if (const auto problem = found->set(config, value)) {
     return std::unexpected(fmt::format("{}: {} {}", source, key, *problem));
   }
@@ -235,7 +251,12 @@ Configured set_from_file(Config& config, const std::string& path) {
   }();
   for (const auto& [key, node] : parsed) {
     const std::string source = fmt::format("{}:{}", path, node.source().begin.line);
+    const bool is_known = std::ranges::find(keys, key.str(), &ConfigKey::name) != keys.end();
     const auto text = text_of(node);
+    if (!text && !is_known) {
+      return std::unexpected(unknown_key(key.str(), source) +
+                             (node.is_table() ? "; keys stand at the top, in no table" : ""));
+    }
     if (!text) {
       return std::unexpected(
           fmt::format("{}: {} must be a text, a number, true, false or a list", source, key.str()));

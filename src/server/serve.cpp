@@ -40,12 +40,17 @@ tasks::Tasks open_store(const Config& config) {
   return *std::move(opened);
 }
 
+// A store in memory has no tokens but those of its own process, and nobody makes any there: it takes a file.
 std::string no_tokens(const Config& config) {
+  const bool is_kept = config.store != "memory:";
+  const std::string store = is_kept           ? config.store
+                            : config.has_demo ? "sqlite:demo.db"
+                                              : "sqlite:handoff.db";
   return fmt::format(
-      "{} can be reached from other machines, and there are no tokens: make one with "
-      "`handoff token "
-      "create --store {} --name admin --role admin`, or listen on 127.0.0.1",
-      config.address, config.store);
+      "{} can be reached from other machines, and there are no tokens{}: make one with `handoff "
+      "token create --store {} --name admin --role admin`{}, or listen on 127.0.0.1",
+      config.address, is_kept ? "" : ", nor can a store in memory be given any", store,
+      is_kept ? "" : fmt::format(" and serve that store with `--store {}`", store));
 }
 
 // Who can be reached from elsewhere asks who comes.

@@ -135,6 +135,14 @@ TEST_F(Enqueueing, MistakesNameTheOptionAndWhatIsAllowed) {
   EXPECT_THAT(message({"--queue"}), HasSubstr("--queue"));
 }
 
+TEST_F(Enqueueing, NotifyNamesWhoIsToldOfTheEnd) {
+  const std::string id = enqueue("k", {"--notify", "http://127.0.0.1:9000/ended"});
+  EXPECT_EQ(task(id).notify_url, "http://127.0.0.1:9000/ended");
+  const Ended ended = run({"enqueue", "k", "--notify", "nowhere"});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_THAT(ended.err, HasSubstr("--notify must be"));
+}
+
 TEST_F(Enqueueing, AFullQueueSaysToTryLater) {
   enqueue("k");
   QueueSettings settings;
@@ -142,7 +150,7 @@ TEST_F(Enqueueing, AFullQueueSaysToTryLater) {
   ASSERT_TRUE(open().configure("default", settings));
   const Ended ended = run({"enqueue", "k"});
   EXPECT_EQ(ended.code, 75);
-  EXPECT_THAT(ended.err, HasSubstr("holds 1 of 1"));
+  EXPECT_THAT(ended.err, StartsWith("handoff: queue \"default\" holds 1 of 1"));
 }
 
 // -- Many -----------------------------------------------------------------------------------------

@@ -73,6 +73,49 @@ TEST_F(QueueCommands, SetChangesWhatIsNamed) {
   EXPECT_EQ(json.root().member("settings")->member("rate")->string(), "5/s");
 }
 
+TEST_F(QueueCommands, SetSaysWhereTasksAreDeliveredAndNobodyIsShownTheSecret) {
+  write("secret", "s3cret\n");
+  const Ended ended =
+      run({"queues", "set", "email", "--deliver-to", "http://127.0.0.1:9000/a", "--deliver-timeout",
+           "3s", "--deliver-secret-file", path("secret"), "--burst-for", "1m"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const Tasks here = tasks::open("sqlite:" + path("tasks.db")).value();  // Also if a server has it.
+  EXPECT_EQ(here.queue("email").settings.deliver_to.secret, "s3cret");
+  const std::string people = run({"queues", "email"}).out;
+  EXPECT_THAT(people, HasSubstr("http://127.0.0.1:9000/a"));
+  const std::string all = run({"queues", "--json"}).out;
+  EXPECT_THAT(people + all, Not(HasSubstr("s3cret")));
+  const auto json = json_of(all);
+  const auto settings = json.root().member("settings").value();
+  EXPECT_EQ(settings.member("burst_for")->string(), "1m");
+  EXPECT_EQ(settings.member("deliver_to")->member("url")->string(), "http://127.0.0.1:9000/a");
+  EXPECT_EQ(settings.member("deliver_to")->member("timeout")->string(), "3s");
+  ASSERT_EQ(run({"queues", "set", "email", "--capacity", "7"}).code, 0);
+  EXPECT_TRUE(open().queue("email").settings.deliver_to.is_on());
+  ASSERT_EQ(run({"queues", "set", "email", "--deliver-to", "none"}).code, 0);
+  EXPECT_FALSE(open().queue("email").settings.deliver_to.is_on());
+  EXPECT_THAT(run({"queues", "--json"}).out, Not(HasSubstr("deliver_to")));
+}
+
+TEST_F(QueueCommands, SetNamesMistakesOfDeliveries) {
+  const auto error = [this](std::vector<std::string> options) {
+    options.insert(options.begin(), {"queues", "set", "q"});
+    const Ended ended = run(options);
+    EXPECT_EQ(ended.code, 2) << ended.err;
+    return ended.err;
+  };
+  write("empty", "\n");
+  const std::string url = "http://127.0.0.1:9000/";
+  EXPECT_THAT(error({"--deliver-to", "ftp://x"}), HasSubstr("deliver_to.url must be"));
+  EXPECT_THAT(error({"--deliver-timeout", "3s"}), HasSubstr("need --deliver-to"));
+  EXPECT_THAT(error({"--deliver-to", "none", "--deliver-timeout", "3s"}), HasSubstr("need"));
+  EXPECT_THAT(error({"--deliver-to", url, "--deliver-secret-file", path("empty")}),
+              HasSubstr("--deliver-secret-file"));
+  EXPECT_THAT(error({"--deliver-to", url, "--deliver-timeout", "2h"}),
+              HasSubstr("deliver_to.timeout must be"));
+  EXPECT_EQ(run({"queues", "set", "handoff.notify", "--deliver-to", url}).code, 2);
+}
+
 TEST_F(QueueCommands, SetNamesMistakes) {
   const auto error = [this](const std::string& option, const std::string& value) {
     const Ended ended = run({"queues", "set", "q", option, value});

@@ -2,6 +2,8 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "cli/program.hpp"
@@ -27,7 +29,34 @@ class Working : public CliTest {
                60s);
   }
   pid_t number_in(const std::string& name) const { return std::stoi(read(name)); }
+  // Its program has a child in its group and one in a session of its own, whose numbers are in files, too.
+  Background start_family() const {
+    return start({"work", "--", "sh", "-c",
+                  "sleep 1000 & echo $! > \"$0.near\"; setsid sleep 1000 & echo $! > \"$0.far\"; "
+                  "echo $$ > \"$0\"; wait",
+                  path("pid")});
+  }
 };
+
+pid_t parent_of(pid_t process) {
+  std::ifstream status("/proc/" + std::to_string(process) + "/status");
+  std::string word;
+  while (status >> word && word != "PPid:") {
+  }
+  pid_t parent = 0;
+  status >> parent;
+  return parent;
+}
+
+// What `pkill` and `pkill -f` look for.
+std::string names_of(pid_t process) {
+  std::string names;
+  for (const char* const each : {"/comm", "/cmdline"}) {
+    std::ifstream file("/proc/" + std::to_string(process) + each, std::ios::binary);
+    names.append(std::istreambuf_iterator<char>(file), {});
+  }
+  return names;
+}
 
 // -- How it ends ----------------------------------------------------------------------------------
 
@@ -304,6 +333,35 @@ TEST_F(Working, KillingTheWorkerKillsItsProgramsAndTheTaskRunsAgain) {
   EXPECT_EQ(work("echo again").code, 0);
   EXPECT_EQ(state(id), TaskState::done);
   EXPECT_EQ(task(id).result, "\"again\"");
+}
+
+TEST_F(Working, WhoKillsTheWorkerByItsNameLeavesThoseWhoCleanUp) {
+  enqueue("k");
+  Background worker = start_family();
+  wait_for_file("pid");
+  const pid_t supervisor = parent_of(number_in("pid"));
+  ASSERT_EQ(parent_of(supervisor), worker.id());
+  for (const pid_t each : {worker.id(), supervisor}) {
+    if (names_of(each).find("handoff") != std::string::npos) ::kill(each, SIGKILL);
+  }
+  EXPECT_EQ(worker.wait().code, 128 + SIGKILL);
+  for (const char* const each : {"pid", "pid.near", "pid.far"}) {
+    EXPECT_TRUE(eventually([&] { return !is_alive(number_in(each)); }, 60s)) << each;
+  }
+}
+
+TEST_F(Working, WhatAProgramHasStartedIsGoneBeforeItsTaskFailsAlsoIfTheSupervisorIsKilled) {
+  const std::string id = enqueue("k");
+  Background worker = start_family();
+  wait_for_file("pid");
+  ::kill(parent_of(number_in("pid")), SIGKILL);
+  eventually([&] { return !task(id).errors.empty(); }, 60s);
+  for (const char* const each : {"pid", "pid.near", "pid.far"}) {
+    EXPECT_FALSE(is_alive(number_in(each))) << each;
+  }
+  EXPECT_THAT(task(id).errors.at(0).message, HasSubstr("signal 9"));
+  worker.signal(SIGTERM);
+  EXPECT_EQ(worker.wait().code, 0);
 }
 
 TEST_F(Working, ACancelReachesTheProgram) {

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -415,6 +416,15 @@ TEST(ProcessSurvival, WhenTheSupervisorIsKilledTheProgramDies) {
   EXPECT_EQ(result->end, ProcessEnd::killed);
   EXPECT_EQ(result->signal, SIGKILL);
   EXPECT_TRUE(eventually([&] { return count_with(marker) == 0; }));
+}
+
+// That is for programs to decide: it changes what becomes of all processes below them.
+TEST(ProcessSurvival, ALibraryAdoptsNoOrphans) {
+  ProcessPool pool{{.processes = 1}};
+  ASSERT_TRUE(pool.run(helper("exit", "0")));
+  int adopts = -1;
+  ASSERT_EQ(::prctl(PR_GET_CHILD_SUBREAPER, &adopts), 0);
+  EXPECT_EQ(adopts, 0);
 }
 
 }  // namespace

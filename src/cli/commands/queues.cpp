@@ -1,5 +1,6 @@
 // handoff queues: all of them, one of them, and how one is set.
 #include "cli/commands.hpp"
+#include "cli/delivery_options.hpp"
 #include "cli/people.hpp"
 #include "cli/queue_json.hpp"
 #include "cli/session.hpp"
@@ -63,9 +64,14 @@ void print_settings(Output& out, const tasks::QueueSettings& settings) {
   line("--max-attempts", fmt::format("{}", settings.max_attempts));
   line("--backoff", to_text(settings.retry));
   line("--ageing", tasks::to_text(settings.ageing));
+  line("--burst-for", tasks::to_text(settings.burst_for));
   line("--keep-done", tasks::to_text(settings.keep_done));
   line("--keep-dead", tasks::to_text(settings.keep_dead));
   line("--keep-count", for_people(settings.keep_count));
+  line("--deliver-to", settings.deliver_to.is_on() ? shown(settings.deliver_to.url) : "none");
+  if (settings.deliver_to.is_on()) {
+    line("--deliver-timeout", tasks::to_text(settings.deliver_to.timeout));
+  }
 }
 
 void print_details(Session& session, const tasks::QueueLook& queue) {
@@ -145,9 +151,11 @@ struct Changes {
   std::optional<int> max_attempts;
   std::optional<Backoff> backoff;
   std::optional<Millis> ageing;
+  std::optional<Millis> burst_for;
   std::optional<Millis> keep_done;
   std::optional<Millis> keep_dead;
   std::optional<std::int64_t> keep_count;
+  DeliveryOptions deliver;
 
   tasks::QueueSettings applied_to(tasks::QueueSettings settings) const;
   void declare(Command& command);
@@ -169,9 +177,11 @@ tasks::QueueSettings Changes::applied_to(tasks::QueueSettings settings) const {
   set(max_attempts, settings.max_attempts);
   if (backoff) settings.retry = backoff->policy;
   set(ageing, settings.ageing);
+  set(burst_for, settings.burst_for);
   set(keep_done, settings.keep_done);
   set(keep_dead, settings.keep_dead);
   set(keep_count, settings.keep_count);
+  set(deliver.delivery(queue), settings.deliver_to);
   return settings;
 }
 
@@ -189,9 +199,12 @@ void Changes::declare(Command& command) {
   command.option("--max-attempts N", max_attempts, "Of tasks that do not say");
   command.option("--backoff POLICY", backoff, "sidekiq, fixed:30s, exponential:1s:1h");
   command.option("--ageing TIME", ageing, "Who has waited so long goes first; 0: never");
+  command.option("--burst-for TIME", burst_for,
+                 "The spike for which a server says what capacity it takes");
   command.option("--keep-done TIME", keep_done, "How long done tasks can be looked at");
   command.option("--keep-dead TIME", keep_dead, "The same for dead and cancelled ones");
   command.option("--keep-count N", keep_count, "No more of them than that");
+  deliver.declare(command);
 }
 
 Exit set(Session& session, const Changes& changes) {
@@ -209,6 +222,8 @@ void add_set(Command& queues) {
   command.example("handoff queues set email --capacity 1000 --rate 50/s", "its room, and its pace");
   command.example("handoff queues set import --concurrency 2 --backoff fixed:30s",
                   "two at a time, tried again every 30 seconds");
+  command.example("handoff queues set email --deliver-to http://127.0.0.1:9000/email",
+                  "a server POSTs its tasks there");
   command.runs([changes](Session& session) { return set(session, *changes); });
 }
 

@@ -4,6 +4,7 @@
 #include "cli/session.hpp"
 #include "handoff/tasks/time.hpp"
 #include "server/auth/tokens.hpp"
+#include "tasks/entropy.hpp"
 
 namespace handoff::cli {
 
@@ -12,7 +13,7 @@ namespace {
 constexpr auto where = "sqlite:<path>; otherwise HANDOFF_STORE, or sqlite:handoff.db";
 
 struct CreateOptions {
-  std::string name;
+  std::optional<std::string> name;
   std::string role = "produce";
   std::optional<std::chrono::milliseconds> expires_in;
 };
@@ -23,6 +24,11 @@ struct MadeJson {
   std::string token;
 };
 BOOST_DESCRIBE_STRUCT(MadeJson, (), (name, role, token))
+
+struct RevokedJson {
+  std::string name;
+};
+BOOST_DESCRIBE_STRUCT(RevokedJson, (), (name))
 
 struct TokenJson {
   std::string name;
@@ -41,6 +47,11 @@ server::Role role_of(std::string_view text) {
   return *role;
 }
 
+// One that `revoke` can be given: "produce-3f9a1c". Six digits, so that people can compare it; should it be taken, they are told.
+std::string name_for(server::Role role) {
+  return fmt::format("{}-{:06x}", to_string(role), tasks::random_bits() & 0xffffff);
+}
+
 Exit create(Session& session, const CreateOptions& options) {
   const server::Role role = role_of(options.role);
   must_be_here(session.store, "tokens are made");
@@ -48,12 +59,14 @@ Exit create(Session& session, const CreateOptions& options) {
   tasks::TasksCore& core = tasks::TasksAccess::core(tasks);
   std::optional<tasks::Time> expires_at;
   if (options.expires_in) expires_at = core.clock().now() + *options.expires_in;
-  const std::string token = or_fail(server::make_token(core, options.name, role, expires_at));
+  const std::string name = options.name.value_or(name_for(role));
+  const std::string token = or_fail(server::make_token(core, name, role, expires_at));
   if (session.is_json) {
-    session.out.json(MadeJson{.name = options.name, .role = options.role, .token = token});
+    session.out.json(MadeJson{.name = name, .role = options.role, .token = token});
   } else {
     session.out.line("{}", token);
-    session.say("this is shown once: keep it where only \"{}\" can read it", options.name);
+    if (!options.name) session.say("it is named \"{}\", as `handoff token revoke` wants it", name);
+    session.say("this is shown once: keep it where only \"{}\" can read it", name);
   }
   return Exit::ok;
 }
@@ -83,19 +96,24 @@ Exit revoke(Session& session, const std::string& name) {
   must_be_here(session.store, "tokens are revoked");
   const tasks::Tasks tasks = session.open();
   or_fail(server::revoke_token(tasks::TasksAccess::core(tasks), name));
-  session.say("\"{}\" is let in no more", name);
+  if (session.is_json) {
+    session.out.json(RevokedJson{name});
+  } else {
+    session.say("\"{}\" is let in no more", name);
+  }
   return Exit::ok;
 }
 
 void add_create(Command& token) {
   auto options = std::make_shared<CreateOptions>();
   Command& command = token.add("create", "Makes a token, and shows it once.");
-  command.option("--name NAME", options->name, "What people call it");
+  command.option("--name NAME", options->name,
+                 "What people call it; otherwise its role and six digits: produce-3f9a1c");
   command.option("--role ROLE", options->role,
                  "produce (hand in, look), work (also claim and report) or admin; produce");
   command.option("--expires-in TIME", options->expires_in, "How long it is good; for ever");
   command.store_is(where);
-  command.example("handoff token create --name shop --role produce", "for those who hand in tasks");
+  command.example("handoff token create --role produce", "for those who hand in tasks");
   command.runs([options](Session& session) { return create(session, *options); });
 }
 

@@ -1,7 +1,8 @@
 // handoff work: runs a program for each task. What follows from how it ends is in task_process.hpp.
 //
 // Nothing runs twice at once as far as we can see to it: a program is gone before its task is given back, so the worker's lease and its patience are both
-// longer than `grace`; and if we are killed, by SIGKILL too, the programs die with us.
+// longer than `grace`; and if we are killed, by SIGKILL too, the programs die with us. If the supervisor of one is killed (see process_supervisor.hpp), we kill what its program has left behind.
+// Only if somebody kills both at once, nobody is left who could.
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +13,7 @@
 #include "cli/people.hpp"
 #include "cli/session.hpp"
 #include "cli/task_process.hpp"
+#include "handoff/detail/pool/process_orphans.hpp"
 #include "handoff/log.hpp"
 #include "handoff/mutex.hpp"
 #include "handoff/signals.hpp"
@@ -227,6 +229,7 @@ Exit work(Session& session, const Options& options) {
   try {
     const tasks::Tasks tasks = session.open(StoreUse::hand_in);
     check_token(session, tasks);
+    detail::process::adopt_orphans("HANDOFF_TASK_ID");
     ProcessWorker worker(session, tasks, options);
     if (!options.quiet) {
       session.say("works on {}, {} at a time; Ctrl-C ends it", fmt::join(options.queues, ", "),

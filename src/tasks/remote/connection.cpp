@@ -155,6 +155,12 @@ Problem Connection::problem_of(const net::HttpFailure& failure, const Wait& limi
   problem.error.message =
       fmt::format("cannot reach the server {}: {}; is it running? `handoff serve` starts one",
                   options_.url, why);
+  if (failure.kind == no_tls) {
+    problem.error.message = fmt::format(
+        "cannot speak TLS with the server {}: {}; whom to trust is said by --ca-file, "
+        "HANDOFF_CA_FILE or OpenOptions::ca_file",
+        options_.url, why);
+  }
   if (failure.kind == stopped) problem.error = {Code::stopped, "the waiting was stopped", {}};
   if (failure.kind == too_large) problem.error = {Code::too_large, failure.message, {}};
   if (failure.kind == timed_out && limits.deadline.has_passed()) {

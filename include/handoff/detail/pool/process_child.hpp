@@ -31,10 +31,13 @@ class Child {
   void order(Order order);
   // The next report that has come, without waiting. `is_gone` is set if none will come any more.
   std::optional<Report> next_report(bool& is_gone);
+  // To be called if none will come: for what is left then. See process_orphans.hpp.
+  void end_orphans(const ProcessCommand& command);
 
  private:
   void fork_supervisor(const Supervision& supervision);
   void reap();
+  void wait(int options) const;
 
   Fd input_;
   Fd output_;

@@ -9,8 +9,8 @@
 //
 // Rules that keep it safe:
 // - We have many threads, so after fork() it may only make system calls: no memory, no locks, no exceptions.
-// - All signals are blocked in it, and it is in no group of ours: only SIGKILL to it alone ends it early. Then the
-//   program, whose parent-death signal is bound to the supervisor's only thread, dies as well.
+// - All signals are blocked in it, it is in no group of ours, and it has a name of its own: only SIGKILL to it alone ends it early. Then the
+//   program, whose parent-death signal is bound to the supervisor's only thread, dies as well; for what that has started see process_orphans.hpp.
 // - The program is not reaped before its group was killed for the last time: until then nobody else can have its number.
 #pragma once
 
@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <span>
 
 #include "handoff/detail/pool/process_launch.hpp"
 
@@ -44,6 +45,7 @@ struct Supervision {
   int errors;
   int control;
   pid_t parent;
+  std::span<char> arguments;  // Of our program; its own name takes their place. May be empty.
 };
 
 // The supervisor's whole life. To be called in the child of a fork(), with all signals blocked.
