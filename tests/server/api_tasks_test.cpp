@@ -168,7 +168,9 @@ TEST_F(ApiTasks, OfABatchOfOneHaveAnIndex) {
   const auto field = [&](std::string_view body) {
     const Reply reply = post("/v1/tasks/batch", body);
     const std::string named = reply.at("error.field");
-    if (reply.status != 503) EXPECT_THAT(reply.at("error.message"), HasSubstr(named));
+    if (reply.status != 503) {
+      EXPECT_THAT(reply.at("error.message"), HasSubstr(named));
+    }
     return named;
   };
   const std::string lost = R"("after":["01a1e8d0-9b61-7000-9072-e55e3f0443e8"])";
