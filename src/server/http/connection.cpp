@@ -165,6 +165,7 @@ void Connection::limit_transfer(std::size_t bytes) {
 }
 
 void Connection::on_tick() {
+  if (watch_) watch_->on_tick();
   if (last_tick_ == 0 || thread_.tick() <= last_tick_) return;
   is_late_ = true;
   boost::system::error_code ignored;
