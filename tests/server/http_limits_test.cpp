@@ -94,6 +94,65 @@ TEST_F(HttpLimits, ABodyThatTricklesIsRefused) {
   EXPECT_TRUE(client.is_closed_by_server());
 }
 
+// What came fast would pay for a hundred seconds of that.
+TEST_F(HttpLimits, ABodyThatCameFastAndTricklesThenIsRefused) {
+  options.limits.progress = 200ms;
+  options.limits.least_rate = 10'000;
+  start();
+  raw::Client client(port());
+  client.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n\r\n");
+  static_cast<void>(client.try_send(std::string(1'000'000, 'x')));
+  eventually([&] { return client.has_input() || !client.try_send("x"); });
+  EXPECT_EQ(client.read_answer().status, 408);
+  EXPECT_TRUE(client.is_closed_by_server());
+}
+
+TEST_F(HttpLimits, ABodyThatComesEvenlyMayTakeAsLongAsItsSizeAllows) {
+  options.limits.progress = 1s;
+  options.limits.least_rate = 1'000;
+  start();
+  raw::Client client(port());
+  constexpr std::size_t size = 40'000;
+  client.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(size) +
+              "\r\n\r\n");
+  const auto began = handoff::now();
+  std::size_t sent = 0;
+  eventually([&] {  // Ten thousand bytes a second, for twice as long as can be saved.
+    const auto due = static_cast<std::size_t>((handoff::now() - began) / 100us);
+    const auto next = std::min(due, size) - sent;
+    client.send(std::string(next, 'x'));
+    sent += next;
+    return sent == size;
+  });
+  EXPECT_EQ(client.read_answer().status, 200);
+}
+
+TEST_F(HttpLimits, ALargeBodyThatNobodyWantsIsRefusedBeforeItComes) {
+  start();
+  const std::string head = "POST /unwanted HTTP/1.1\r\nHost: localhost\r\n";
+  const std::string large = head + "Content-Length: 1000000\r\n";
+  for (const std::string& text :
+       {large + "\r\n", large + "Expect: 100-continue\r\n\r\n",
+        head + "Transfer-Encoding: chunked\r\n\r\n20000\r\n" + std::string(70'000, 'x')}) {
+    raw::Client client(port());
+    client.send(text);
+    const auto answer = client.read_answer();
+    EXPECT_EQ(answer.status, 401);
+    EXPECT_EQ(answer.header("connection"), "close");
+    EXPECT_EQ(answer.body, "not from 127.0.0.1");
+    EXPECT_TRUE(client.is_closed_by_server());
+  }
+}
+
+TEST_F(HttpLimits, ASmallBodyIsReadWhoeverWantsIt) {
+  start();
+  raw::Client client(port());
+  client.send("POST /unwanted HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n");
+  eventually([&] { return http->counters().bytes_received > 0; });
+  client.send("hello");
+  EXPECT_EQ(client.read_answer().status, 200);
+}
+
 TEST_F(HttpLimits, AReaderThatTricklesIsCutAndTheAnswerLost) {
   options.limits.progress = 1s;  // In which some always gets through.
   options.limits.least_rate = std::size_t{1} << 40;

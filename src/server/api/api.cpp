@@ -13,8 +13,15 @@ namespace {
 constexpr auto between_sweeps = std::chrono::seconds(15);
 constexpr std::size_t most_long = 64;  // That wait.
 
-// Nobody knows yet who that is.
-Tokens::Holder stranger() { return {.name = {}, .role = Role::nobody}; }
+ApiError current_error() {
+  try {
+    throw;
+  } catch (const ApiFailure& failure) {
+    return failure.error();
+  } catch (const std::exception&) {
+    return ApiError::from(tasks::to_error(std::current_exception()));
+  }
+}
 
 bool is_change(const Route& route) { return route.method != Method::get; }
 
@@ -182,34 +189,51 @@ void Api::note_failure(const Request& request, const ApiError& error) {
                                   {"others_before", fmt::to_string(*others)}});
 }
 
+Response Api::to_answer(const Request& request, const ApiError& error) {
+  note_failure(request, error);
+  return to_response(error);
+}
+
+void Api::note(const Request& request, const Asking& asking, int status) {
+  const Route* const route = asking.route;
+  if (route != nullptr) audit(*route, request, asking.who, status);
+  const bool is_long = route != nullptr && takes_its_time(*route, request);
+  requests_->add(route, is_long, status, now() - asking.began);
+}
+
+// Who may not, or asks for something that takes no such body, is told what he would be told after it.
+std::optional<Response> Api::refuse_large(const Request& head) {
+  Asking asking;
+  ApiError error{.status = 413, .code = "too_large", .message = "no large body is taken here"};
+  try {
+    asking.route = must(router_.find(head)).route;
+    let_in(*asking.route, head, asking.who);
+    if (asking.route->body) return std::nullopt;
+  } catch (const std::exception&) {
+    error = current_error();
+  }
+  Response response = to_answer(head, error);
+  note(head, asking, response.status);
+  return response;
+}
+
 Lazy<Response> Api::answer(Request given) {
   const auto kept = std::make_shared<const Request>(std::move(given));
   const Request& request = *kept;
-  const TimePoint began = now();
-  std::optional<ApiError> error;
+  Asking asking;
   Response response;
-  const Route* route = nullptr;
-  Tokens::Holder who = stranger();
   try {
     auto match = must(router_.find(request));
-    route = match.route;
-    let_in(*route, request, who);
-    check_strangers(*route, request);
+    asking.route = match.route;
+    let_in(*match.route, request, asking.who);
+    check_strangers(*match.route, request);
     Call call(kept, std::move(match.parameters));
-    auto lazy = route->handler(std::move(call));
+    auto lazy = match.route->handler(std::move(call));
     response = co_await std::move(lazy);
-  } catch (const ApiFailure& failure) {
-    error = failure.error();
   } catch (const std::exception&) {
-    error = ApiError::from(tasks::to_error(std::current_exception()));
+    response = to_answer(request, current_error());
   }
-  if (error) {
-    note_failure(request, *error);
-    response = to_response(*error);
-  }
-  if (route != nullptr) audit(*route, request, who, response.status);
-  const bool is_long = route != nullptr && takes_its_time(*route, request);
-  requests_->add(route, is_long, response.status, now() - began);
+  note(request, asking, response.status);
   co_return response;
 }
 

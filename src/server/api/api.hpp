@@ -38,6 +38,7 @@ class Api final : public Service {
 
   Lazy<Response> answer(Request given) override;
   bool may_wait(const Request& request) const override;
+  std::optional<Response> refuse_large(const Request& head) override;
   Response refuse(int status, std::string_view code, std::string_view message) const override;
 
   const Router& router() const { return router_; }
@@ -60,10 +61,20 @@ class Api final : public Service {
   }
 
  private:
+  // What comes to be known of a request, for the log and the meters.
+  struct Asking {
+    const Route* route = nullptr;
+    Tokens::Holder who{.name = {}, .role = Role::nobody};
+    TimePoint began = now();
+  };
+
   // Throws ApiFailure. `holder` is who it is, also if that one may not.
   void let_in(const Route& route, const Request& request, Tokens::Holder& holder);
   void audit(const Route& route, const Request& request, const Tokens::Holder& who, int status);
   std::optional<std::uint64_t> turn_to_audit(const Route& route, const Tokens::Holder& who);
+  // Of each request, when it is about to be answered.
+  Response to_answer(const Request& request, const ApiError& error);
+  void note(const Request& request, const Asking& asking, int status);
   void list_worker(const std::string& name, const std::vector<std::string>& queues);
   void note_failure(const Request& request, const ApiError& error);
   void add_system_routes();

@@ -14,8 +14,7 @@ namespace handoff::server {
 
 namespace {
 
-constexpr std::size_t small_body = 64 * 1024;     // Not counted towards the memory of bodies.
-constexpr std::size_t memory_step = 1024 * 1024;  // In which it is counted.
+constexpr std::size_t memory_step = 1024 * 1024;  // In which the memory of bodies is counted.
 // For readers of a stream to take what they were being sent when the server began to end.
 constexpr auto end_of_stream = std::chrono::seconds(1);
 
@@ -77,7 +76,11 @@ Await<bool> Connection::shake_hands() {
 Await<bool> Connection::serve_one() {
   const bool is_there = co_await read_request();
   if (!is_there) {
-    if (parser_.state() == RequestParser::State::broken) co_await refuse(parser_.problem());
+    if (refusal_) {
+      co_await answer_last(*refusal_);
+    } else if (parser_.state() == RequestParser::State::broken) {
+      co_await refuse(parser_.problem());
+    }
     co_return false;
   }
   thread_.counts().requests.add(1);
@@ -155,13 +158,24 @@ void Connection::limit_time(std::chrono::milliseconds time) {
   if (end_tick_ != 0) last_tick_ = std::min(last_tick_, end_tick_);
 }
 
-// Some more must come soon, and all of it must not be too slow.
+void Connection::begin_transfer() {
+  transfer_began_ = thread_.tick();
+  lost_ticks_ = 0;
+}
+
+// Some more must come soon, and all of it must not be too slow. Who was fast has earned time, but cannot save much of it: otherwise who has sent a lot could drip for hours.
 void Connection::limit_transfer(std::size_t bytes) {
   const auto& limits = shared_.limits;
   limit_time(limits.progress);
   const auto earned =
       std::chrono::milliseconds(static_cast<std::int64_t>(bytes * 1000 / limits.least_rate));
-  last_tick_ = std::min(last_tick_, transfer_began_ + thread_.ticks(limits.progress + earned));
+  auto end = transfer_began_ + thread_.ticks(limits.progress + earned) - lost_ticks_;
+  const auto latest = thread_.tick() + thread_.ticks(2 * limits.progress);
+  if (end > latest) {
+    lost_ticks_ += end - latest;
+    end = latest;
+  }
+  last_tick_ = std::min(last_tick_, end);
 }
 
 void Connection::on_tick() {

@@ -162,6 +162,10 @@ Await<> Connection::refuse(const Problem& problem) {
   if (problem.status == 503 && std::ranges::none_of(response.headers, is_retry_after)) {
     response.headers.emplace_back("Retry-After", "1");
   }
+  co_await answer_last(response);
+}
+
+Await<> Connection::answer_last(const Response& response) {
   const Framing framing{.keep_alive = false, .date = thread_.date()};
   begin_sending(response, framing);
   bool was_sent = true;

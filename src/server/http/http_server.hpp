@@ -43,7 +43,7 @@ struct HttpLimits {
       std::chrono::seconds(10);  // From its first byte on. Also a TLS handshake.
   std::chrono::milliseconds progress =
       std::chrono::seconds(30);  // Without a byte of a body received, or of an answer sent.
-  // Bytes a second of a body, or of an answer, on average, once `progress` is over: who is slower is cut, however often some come.
+  // Bytes a second of a body, or of an answer, on average, once `progress` is over: who is slower is cut, however often some come. Who was faster may rest later, but never for longer than twice `progress`.
   std::size_t least_rate = 1024;
   std::chrono::milliseconds linger =
       std::chrono::seconds(2);  // What a client that was refused still sends is thrown away.
