@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -277,6 +278,40 @@ TEST_F(HttpLimits, LargeBodiesTogetherHaveALimit) {
   first.send("x");
   EXPECT_EQ(first.read_answer().status, 200);
   EXPECT_EQ(raw::post(port(), "/second", std::string(2'000'000, 'x')).status, 200);
+}
+
+// Of those who ask for much and do not read it.
+TEST_F(HttpLimits, LargeAnswersTogetherHaveALimit) {
+  options.limits.all_answers = 60'000'000;
+  std::atomic<int> lost = 0;
+  service.on("/big", [&](Request) -> Lazy<Response> {
+    Response response{.body = std::string(50'000'000, 'x')};
+    response.on_lost = [&] { ++lost; };
+    co_return response;
+  });
+  service.on("/small", [](Request) -> Lazy<Response> {
+    co_return Response{.body = std::string(60'000, 'x')};
+  });
+  start();
+  raw::Client slow(port(), {.receive_buffer = 4096});
+  slow.send(raw::request("GET", "/big"));
+  EXPECT_EQ(slow.read_head().status, 200);
+
+  raw::Client second(port());
+  second.send(raw::request("GET", "/big"));
+  const auto refused = second.read_answer();
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.header("retry-after"), "1");
+  EXPECT_EQ(lost, 1) << "whoever it was for has not got it";
+  second.send(raw::request("GET", "/small"));
+  EXPECT_EQ(second.read_answer().body.size(), 60'000U);
+
+  slow.close();
+  eventually([&] { return lost == 2; });
+  second.send(raw::request("GET", "/big"));
+  EXPECT_EQ(second.read_answer().body.size(), 50'000'000U);
+  second.send(raw::request("GET", "/big"));
+  EXPECT_EQ(second.read_answer().body.size(), 50'000'000U);
 }
 
 // Gives all numbers of files to something else.

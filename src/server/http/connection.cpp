@@ -23,6 +23,11 @@ constexpr Problem too_many_connections{
     .code = "unavailable",
     .message = "there are too many connections; try again later"};
 
+constexpr Problem too_many_answers{
+    .status = 503,
+    .code = "unavailable",
+    .message = "too many large answers are being read at once; try again later"};
+
 }  // namespace
 
 Connection::Connection(Shared& shared, IoThread& thread, Socket socket, std::string peer,
@@ -32,6 +37,8 @@ Connection::Connection(Shared& shared, IoThread& thread, Socket socket, std::str
       socket_(std::move(socket)),
       peer_(std::move(peer)),
       parser_({.header = shared.limits.header, .body = shared.limits.body}, shared.hosts),
+      body_memory_(shared.body_memory),
+      answer_memory_(shared.answer_memory),
       is_surplus_(is_surplus) {
   if (shared.tls) tls_ = std::make_unique<TlsSession>(*shared.tls, socket_.native_handle());
   thread_.add(*this);
@@ -39,7 +46,6 @@ Connection::Connection(Shared& shared, IoThread& thread, Socket socket, std::str
 
 Connection::~Connection() {
   if (watch_) watch_->end();
-  release_memory();
   thread_.remove(*this);
   shared_.connection_has_ended();
 }
@@ -84,14 +90,20 @@ Await<bool> Connection::serve_one() {
     co_return false;
   }
   thread_.counts().requests.add(1);
-  const Response response = co_await answer();
+  Response response = co_await answer();
+  // It may wait for its reader as long as it likes to read slowly.
+  if (response.body.size() > small_body && !answer_memory_.hold(response.body.size())) {
+    lose(response);
+    response = response_to(too_many_answers);
+  }
   const Framing framing = framing_of(response);
   begin_sending(response, framing);
   bool was_sent = true;
   if (has_more_to_send(response, framing)) was_sent = co_await finish_sending(response, framing);
   if (watch_ && was_sent && response.on_lost) was_sent = co_await was_received();
   if (watch_) std::exchange(watch_, nullptr)->end();
-  release_memory();
+  body_memory_.release();
+  answer_memory_.release();
   if (!was_sent) lose(response);
   co_return was_sent&& framing.keep_alive;
 }
@@ -134,6 +146,16 @@ Response Connection::internal_error(std::string_view what) {
   log(LogLevel::error, "a request could not be answered", what);
   return shared_.service.refuse(500, "internal",
                                 "something went wrong here; the log of the server has more");
+}
+
+// Who is to come again later has to know when.
+Response Connection::response_to(const Problem& problem) const {
+  Response response = shared_.service.refuse(problem.status, problem.code, problem.message);
+  const auto is_retry_after = [](const auto& header) { return header.first == "Retry-After"; };
+  if (problem.status == 503 && std::ranges::none_of(response.headers, is_retry_after)) {
+    response.headers.emplace_back("Retry-After", "1");
+  }
+  return response;
 }
 
 void Connection::lose(const Response& response) {
@@ -207,16 +229,10 @@ void Connection::cut() {
 
 // -- Memory ---------------------------------------------------------------------------------------
 
-bool Connection::hold_memory(std::size_t body_size) {
-  if (body_size <= small_body || body_size <= held_memory_) return true;
-  const auto wanted = (body_size + memory_step - 1) / memory_step * memory_step;
-  if (!shared_.take_memory(wanted - held_memory_)) return false;
-  held_memory_ = wanted;
-  return true;
-}
-
-void Connection::release_memory() {
-  if (held_memory_ > 0) shared_.return_memory(std::exchange(held_memory_, 0));
+bool Connection::hold_body() {
+  const auto size = parser_.body_size();
+  return size <= small_body ||
+         body_memory_.hold((size + memory_step - 1) / memory_step * memory_step);
 }
 
 }  // namespace handoff::server

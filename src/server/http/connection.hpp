@@ -17,6 +17,7 @@
 #include "server/http/client_watch.hpp"
 #include "server/http/io_result.hpp"
 #include "server/http/io_thread.hpp"
+#include "server/http/memory_budget.hpp"
 #include "server/http/read_buffer.hpp"
 #include "server/http/request_parser.hpp"
 #include "server/http/response_text.hpp"
@@ -41,7 +42,7 @@ class Connection {
   std::size_t place = 0;  // Among the connections of the thread.
 
  private:
-  static constexpr std::size_t small_body = 64 * 1024;  // Read without asking or counting.
+  static constexpr std::size_t small_body = 64 * 1024;  // Neither asked for nor counted.
 
   // idle: may be closed at any time. head, body: within a request. busy: all else.
   enum class Phase : std::uint8_t { idle, head, body, busy };
@@ -63,6 +64,7 @@ class Connection {
   Await<Response> answer();
   std::stop_token watch_client();
   Response internal_error(std::string_view what);
+  Response response_to(const Problem& problem) const;
   Framing framing_of(const Response& response) const;
 
   // Writing: connection_write.cpp. What cannot be sent at once is finished later. False: it could not be sent.
@@ -88,8 +90,7 @@ class Connection {
   void begin_transfer();
   void limit_transfer(std::size_t bytes);
   void unlimit_time() { last_tick_ = 0; }
-  bool hold_memory(std::size_t body_size);
-  void release_memory();
+  bool hold_body();
 
   Shared& shared_;
   IoThread& thread_;
@@ -101,7 +102,8 @@ class Connection {
   std::optional<Response> refusal_;     // By the service, of a large body.
   std::string unsent_;                  // Of an answer.
   std::shared_ptr<ClientWatch> watch_;  // While somebody waits who must be hurried.
-  std::size_t held_memory_ = 0;
+  HeldMemory body_memory_;
+  HeldMemory answer_memory_;
   std::uint64_t last_tick_ = 0;       // After it the time is up. 0: there is no limit.
   std::uint64_t end_tick_ = 0;        // Past which it gets no time. 0: that is not so yet.
   std::uint64_t transfer_began_ = 0;  // At which tick: of a body, or of an answer.

@@ -46,7 +46,7 @@ bool Connection::feed_parser() {
   using enum RequestParser::State;
   if (!buffer_.is_empty()) buffer_.consume(parser_.feed(buffer_.data()));
   if (parser_.state() != broken && parser_.is_body_over(small_body)) ask_for_large_body();
-  if (parser_.state() != broken && !hold_memory(parser_.body_size())) parser_.fail(too_much_memory);
+  if (parser_.state() != broken && !hold_body()) parser_.fail(too_much_memory);
   return parser_.state() == whole || parser_.state() == broken;
 }
 

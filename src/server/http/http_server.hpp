@@ -34,6 +34,8 @@ struct HttpLimits {
   std::size_t body = 8 * 1024 * 1024;
   // Of all requests that are being read or answered, as far as they are large: past it they are refused with 503.
   std::size_t all_bodies = 512 * 1024 * 1024;
+  // Of all answers that are not sent yet, as far as they are large: past it they are not sent, but a 503.
+  std::size_t all_answers = 512 * 1024 * 1024;
   std::size_t connections = 10'000;
 
   // Times are looked at about once a second, or more often if they are short: what ends, ends a little late.
