@@ -35,8 +35,7 @@ using AllEnqueued = std::expected<std::vector<Enqueued>, tasks::TaskError>;
 // that is done would keep out the next claim.
 Lazy<AllEnqueued> hand_in(ApiContext& api, std::vector<NewTask> all) {
   StorePlace place(api);
-  tasks::WhileFull while_full{.stop = api.shutdown,
-                              .begins = [&place] { place.leave(); }};
+  tasks::WhileFull while_full{.stop = api.shutdown, .begins = [&place] { place.leave(); }};
   auto lazy = tasks::enqueue_into(api.core, std::move(all), std::move(while_full));
   co_return co_await std::move(lazy);
 }
