@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "answer.hpp"
@@ -24,6 +25,7 @@ class Accepting final : public handoff::server::Service {
     co_return response;
   }
   bool may_wait(const Request& /*request*/) const override { return false; }
+  std::optional<Response> refuse_large(const Request& /*head*/) override { return std::nullopt; }
   Response refuse(int status, std::string_view /*code*/, std::string_view message) const override {
     return {.status = status, .body = std::string(message)};
   }

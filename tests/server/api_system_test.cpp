@@ -286,6 +286,32 @@ TEST_F(ApiSystem, LetsInByRole) {
   EXPECT_EQ(get("/metrics", produce).status, 200);
 }
 
+// Otherwise anybody could take up the memory that there is for them.
+TEST_F(ApiSystem, ReadsALargeBodyOnlyFromWhoMaySendItWhereItIsTaken) {
+  const std::string produce = token("shop", server::Role::produce);
+  eventually([&] { return get("/v1/queues").status == 401; });
+  const auto announce = [&](std::string_view target, const std::string& headers) {
+    const Reply reply =
+        reply_of(raw::ask(port(), fmt::format("POST {} HTTP/1.1\r\nHost: localhost\r\n{}"
+                                              "Content-Length: 8000000\r\n\r\n",
+                                              target, headers)));
+    EXPECT_EQ(reply.answer.header("connection"), "close");
+    return reply.status;
+  };
+  EXPECT_EQ(announce("/v1/tasks", ""), 401);
+  EXPECT_EQ(announce("/v1/tasks", "Authorization: Bearer hof_1234\r\n"), 401);
+  EXPECT_EQ(announce("/v1/claim", produce), 403);
+  EXPECT_EQ(announce("/v1/nothing", ""), 404);
+  EXPECT_EQ(announce("/healthz", ""), 405);
+  EXPECT_EQ(announce("/v1/tasks/018fe1a2-6c10-7a3b-9c1d-0f2e4d5a6b7c/retry", produce), 403);
+  const std::string admin = token("me", server::Role::admin);
+  eventually([&] { return get("/v1/queues", admin).status == 200; });
+  EXPECT_EQ(announce("/v1/tasks/018fe1a2-6c10-7a3b-9c1d-0f2e4d5a6b7c/retry", admin), 413);
+  const std::string large =
+      fmt::format(R"({{"queue":"q","kind":"k","payload":"{}"}})", std::string(500'000, 'x'));
+  EXPECT_EQ(post("/v1/tasks", large, produce).status, 202);
+}
+
 TEST_F(ApiSystem, IsNotOpenToAllOnceTheLastTokenIsRevoked) {
   const std::string only = token("only", server::Role::admin);
   eventually(

@@ -171,6 +171,18 @@ TEST_F(ApiWork, OfAClientThatIsGoneIsGivenBack) {
   EXPECT_EQ(other.at("tasks.0.attempt"), "1");
 }
 
+TEST_F(ApiWork, OfAClientThatIsGoneIsGivenBackWhateverItHasSentBefore) {
+  raw::Client waits(port());
+  waits.send(raw::request("POST", "/v1/claim", R"({"queues":["q"],"wait":"60s","worker":"gone"})"));
+  eventually([&] { return get("/v1/workers").size("workers") == 1; });
+  waits.send("\r\n");
+  waits.close();
+  const std::string id = add();
+  const Reply other = claim("q", R"(,"wait":"20s")");
+  EXPECT_EQ(other.at("tasks.0.id"), id);
+  EXPECT_EQ(other.at("tasks.0.attempt"), "1");
+}
+
 TEST_F(ApiWork, IsNotClaimedWhenTheServerStops) {
   raw::Client waits(port());
   waits.send(raw::request("POST", "/v1/claim", R"({"queues":["q"],"wait":"60s","worker":"w"})"));

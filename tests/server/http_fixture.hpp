@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -31,7 +32,7 @@ using handoff::server::Request;
 using handoff::server::Response;
 using handoff::testing::eventually;
 
-// Answers with what it was asked, unless a path has a handler. Paths that begin with /wait may wait.
+// Answers with what it was asked, unless a path has a handler. Paths that begin with /wait may wait; /unwanted takes no large body.
 class EchoService final : public handoff::server::Service {
  public:
   using Handler = std::function<Lazy<Response>(Request)>;
@@ -44,6 +45,10 @@ class EchoService final : public handoff::server::Service {
     return echo(std::move(request));
   }
   bool may_wait(const Request& request) const override { return request.path.starts_with("/wait"); }
+  std::optional<Response> refuse_large(const Request& head) override {
+    if (head.path != "/unwanted") return std::nullopt;
+    return Response{.status = 401, .body = "not from " + head.peer};
+  }
   Response refuse(int status, std::string_view code, std::string_view message) const override {
     Response response{.status = status};
     response.body.append(R"({"error":{"code":")").append(code).append(R"(","message":")");

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -92,6 +93,70 @@ TEST_F(HttpLimits, ABodyThatTricklesIsRefused) {
   eventually([&] { return client.has_input() || !client.try_send("x"); });
   EXPECT_EQ(client.read_answer().status, 408);
   EXPECT_TRUE(client.is_closed_by_server());
+}
+
+// What came fast would pay for a hundred seconds of that.
+TEST_F(HttpLimits, ABodyThatCameFastAndTricklesThenIsRefused) {
+  options.limits.progress = 200ms;
+  options.limits.least_rate = 10'000;
+  start();
+  raw::Client client(port());
+  client.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2000000\r\n\r\n");
+  static_cast<void>(client.try_send(std::string(1'000'000, 'x')));
+  eventually([&] { return client.has_input() || !client.try_send("x"); });
+  EXPECT_EQ(client.read_answer().status, 408);
+  EXPECT_TRUE(client.is_closed_by_server());
+}
+
+TEST_F(HttpLimits, ABodyThatComesEvenlyMayTakeAsLongAsItsSizeAllows) {
+  options.limits.progress = 1s;
+  options.limits.least_rate = 1'000;
+  start();
+  constexpr std::size_t size = 40'000;
+  const auto is_taken = [&] {
+    raw::Client client(port());
+    client.send("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(size) +
+                "\r\n\r\n");
+    const auto began = handoff::now();
+    std::size_t sent = 0;
+    bool is_cut = false;
+    eventually([&] {  // Ten thousand bytes a second, for twice as long as can be saved.
+      const auto due = static_cast<std::size_t>((handoff::now() - began) / 100us);
+      const auto next = std::min(due, size) - sent;
+      is_cut = !client.try_send(std::string(next, 'x'));
+      sent += next;
+      return is_cut || sent == size;
+    });
+    return !is_cut && client.read_answer().status == 200;
+  };
+  // On a busy machine the bytes may come in jerks, and then it is cut rightly.
+  eventually(is_taken);
+}
+
+TEST_F(HttpLimits, ALargeBodyThatNobodyWantsIsRefusedBeforeItComes) {
+  start();
+  const std::string head = "POST /unwanted HTTP/1.1\r\nHost: localhost\r\n";
+  const std::string large = head + "Content-Length: 1000000\r\n";
+  for (const std::string& text :
+       {large + "\r\n", large + "Expect: 100-continue\r\n\r\n",
+        head + "Transfer-Encoding: chunked\r\n\r\n20000\r\n" + std::string(70'000, 'x')}) {
+    raw::Client client(port());
+    client.send(text);
+    const auto answer = client.read_answer();
+    EXPECT_EQ(answer.status, 401);
+    EXPECT_EQ(answer.header("connection"), "close");
+    EXPECT_EQ(answer.body, "not from 127.0.0.1");
+    EXPECT_TRUE(client.is_closed_by_server());
+  }
+}
+
+TEST_F(HttpLimits, ASmallBodyIsReadWhoeverWantsIt) {
+  start();
+  raw::Client client(port());
+  client.send("POST /unwanted HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\n");
+  eventually([&] { return http->counters().bytes_received > 0; });
+  client.send("hello");
+  EXPECT_EQ(client.read_answer().status, 200);
 }
 
 TEST_F(HttpLimits, AReaderThatTricklesIsCutAndTheAnswerLost) {
@@ -218,6 +283,40 @@ TEST_F(HttpLimits, LargeBodiesTogetherHaveALimit) {
   first.send("x");
   EXPECT_EQ(first.read_answer().status, 200);
   EXPECT_EQ(raw::post(port(), "/second", std::string(2'000'000, 'x')).status, 200);
+}
+
+// Of those who ask for much and do not read it.
+TEST_F(HttpLimits, LargeAnswersTogetherHaveALimit) {
+  options.limits.all_answers = 60'000'000;
+  std::atomic<int> lost = 0;
+  service.on("/big", [&](Request) -> Lazy<Response> {
+    Response response{.body = std::string(50'000'000, 'x')};
+    response.on_lost = [&] { ++lost; };
+    co_return response;
+  });
+  service.on("/small", [](Request) -> Lazy<Response> {
+    co_return Response{.body = std::string(60'000, 'x')};
+  });
+  start();
+  raw::Client slow(port(), {.receive_buffer = 4096});
+  slow.send(raw::request("GET", "/big"));
+  EXPECT_EQ(slow.read_head().status, 200);
+
+  raw::Client second(port());
+  second.send(raw::request("GET", "/big"));
+  const auto refused = second.read_answer();
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.header("retry-after"), "1");
+  EXPECT_EQ(lost, 1) << "whoever it was for has not got it";
+  second.send(raw::request("GET", "/small"));
+  EXPECT_EQ(second.read_answer().body.size(), 60'000U);
+
+  slow.close();
+  eventually([&] { return lost == 2; });
+  second.send(raw::request("GET", "/big"));
+  EXPECT_EQ(second.read_answer().body.size(), 50'000'000U);
+  second.send(raw::request("GET", "/big"));
+  EXPECT_EQ(second.read_answer().body.size(), 50'000'000U);
 }
 
 // Gives all numbers of files to something else.

@@ -92,6 +92,51 @@ TEST_F(HttpWait, AClientThatSendsItsNextRequestIsNotGone) {
   EXPECT_EQ(client.read_answer().body, "waited");
 }
 
+TEST_F(HttpWait, AClientThatHasSentItsNextBytesAndGoesAwayEndsTheWait) {
+  start();
+  for (const std::string& next : {std::string("\r\n"), raw::request("GET", "/next")}) {
+    const int before = lost;
+    const auto client = waiting_client();
+    client->send(next);
+    client->close();
+    eventually([&] { return lost == before + 1; });
+  }
+  eventually([&] { return http->counters().connections_open == 0; });
+}
+
+TEST_F(HttpWait, AClientThatHasSentItsNextRequestAndNoMoreGetsBothAnswers) {
+  start();
+  const auto client = waiting_client();
+  client->send(raw::request("GET", "/next"));
+  client->finish_sending();
+  EXPECT_EQ(client->read_answer().status, 204);
+  EXPECT_EQ(client->read_answer().body, "GET /next");
+  EXPECT_TRUE(client->is_closed_by_server());
+  EXPECT_EQ(lost, 0);
+}
+
+// Nobody had the time to look while the answer was being made.
+TEST_F(HttpWait, AnAnswerToAClientThatHasSentItsNextBytesAndIsGoneIsLost) {
+  Event asked;
+  Event go;
+  service.on("/wait/for", [&](Request) -> Lazy<Response> {
+    asked.set();
+    const auto was_set = go.wait({.deadline = handoff::within(10s)});
+    static_cast<void>(was_set);
+    Response response{.body = "late"};
+    response.on_lost = [this] { ++lost; };
+    co_return response;
+  });
+  start();
+  raw::Client client(port());
+  client.send(raw::request("GET", "/wait/for"));
+  ASSERT_TRUE(asked.wait({.deadline = handoff::within(10s)}));
+  client.send("\r\n");
+  client.close();
+  go.set();
+  eventually([&] { return lost == 1; });
+}
+
 TEST_F(HttpWait, AnAnswerThatCannotBeWrittenIsLost) {
   Event go;
   service.on("/late", [&](Request) -> Lazy<Response> {

@@ -11,8 +11,17 @@ namespace handoff::server {
 
 namespace {
 constexpr auto between_sweeps = std::chrono::seconds(15);
-constexpr auto between_failures = std::chrono::seconds(1);
 constexpr std::size_t most_long = 64;  // That wait.
+
+ApiError current_error() {
+  try {
+    throw;
+  } catch (const ApiFailure& failure) {
+    return failure.error();
+  } catch (const std::exception&) {
+    return ApiError::from(tasks::to_error(std::current_exception()));
+  }
+}
 
 bool is_change(const Route& route) { return route.method != Method::get; }
 
@@ -154,59 +163,77 @@ void Api::let_in(const Route& route, const Request& request, Tokens::Holder& hol
 // Who has changed what; with what, the store knows.
 void Api::audit(const Route& route, const Request& request, const Tokens::Holder& who, int status) {
   if (route.role != Role::admin || !is_change(route)) return;
+  const auto others = turn_to_audit(route, who);
+  if (!others) return;
   log_.info("audit", {{"action", fmt::format("{} {}", to_string(request.method), request.path)},
                       {"token", who.name.empty() ? "(none)" : std::string_view(who.name)},
                       {"peer", request.peer},
-                      {"status", fmt::to_string(status)}});
+                      {"status", fmt::to_string(status)},
+                      {"others_before", fmt::to_string(*others)}});
+}
+
+// Whoever may, gets a line for each change. Others could fill the disk with lines: of them there are a few, counted apart, so that strangers hide nobody who is known.
+std::optional<std::uint64_t> Api::turn_to_audit(const Route& route, const Tokens::Holder& who) {
+  if (who.role >= route.role) return 0;
+  return who.role == Role::nobody ? strangers_.next() : overreaching_.next();
 }
 
 // A store that fails, fails all who come: of many lines in a second, one is enough.
 void Api::note_failure(const Request& request, const ApiError& error) {
   if (error.cause.empty()) return;
-  std::uint64_t unsaid = 0;
-  {
-    const auto turn = failing_.hold();
-    if (failed_at_ && now() - *failed_at_ < between_failures) {
-      ++unsaid_;
-      return;
-    }
-    failed_at_ = now();
-    unsaid = std::exchange(unsaid_, 0);
-  }
+  const auto others = failures_.next();
+  if (!others) return;
   log_.error("a request failed", {{"path", request.path},
                                   {"code", error.code},
                                   {"why", error.cause},
-                                  {"others_before", fmt::to_string(unsaid)}});
+                                  {"others_before", fmt::to_string(*others)}});
+}
+
+Response Api::to_answer(const Request& request, const ApiError& error) {
+  note_failure(request, error);
+  return to_response(error);
+}
+
+void Api::note(const Request& request, const Asking& asking, int status) {
+  const Route* const route = asking.route;
+  if (route != nullptr) audit(*route, request, asking.who, status);
+  const bool is_long = route != nullptr && takes_its_time(*route, request);
+  requests_->add(route, is_long, status, now() - asking.began);
+}
+
+// Who may not, or asks for something that takes no such body, is told what he would be told after it.
+std::optional<Response> Api::refuse_large(const Request& head) {
+  Asking asking;
+  ApiError error{.status = 413, .code = "too_large", .message = "no large body is taken here"};
+  try {
+    asking.route = must(router_.find(head)).route;
+    let_in(*asking.route, head, asking.who);
+    if (asking.route->body) return std::nullopt;
+  } catch (const std::exception&) {
+    error = current_error();
+  }
+  Response response = to_answer(head, error);
+  note(head, asking, response.status);
+  return response;
 }
 
 Lazy<Response> Api::answer(Request given) {
   const auto kept = std::make_shared<const Request>(std::move(given));
   const Request& request = *kept;
-  const TimePoint began = now();
-  std::optional<ApiError> error;
+  Asking asking;
   Response response;
-  const Route* route = nullptr;
-  Tokens::Holder who;
   try {
     auto match = must(router_.find(request));
-    route = match.route;
-    let_in(*route, request, who);
-    check_strangers(*route, request);
+    asking.route = match.route;
+    let_in(*match.route, request, asking.who);
+    check_strangers(*match.route, request);
     Call call(kept, std::move(match.parameters));
-    auto lazy = route->handler(std::move(call));
+    auto lazy = match.route->handler(std::move(call));
     response = co_await std::move(lazy);
-  } catch (const ApiFailure& failure) {
-    error = failure.error();
   } catch (const std::exception&) {
-    error = ApiError::from(tasks::to_error(std::current_exception()));
+    response = to_answer(request, current_error());
   }
-  if (error) {
-    note_failure(request, *error);
-    response = to_response(*error);
-  }
-  if (route != nullptr) audit(*route, request, who, response.status);
-  const bool is_long = route != nullptr && takes_its_time(*route, request);
-  requests_->add(route, is_long, response.status, now() - began);
+  note(request, asking, response.status);
   co_return response;
 }
 

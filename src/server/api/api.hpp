@@ -9,6 +9,7 @@
 #include "handoff/detail/core/atomic.hpp"
 #include "handoff/pool.hpp"
 #include "server/api/context.hpp"
+#include "server/api/few_lines.hpp"
 #include "server/auth/tokens.hpp"
 #include "server/http/http_server.hpp"
 #include "server/http/router.hpp"
@@ -37,6 +38,7 @@ class Api final : public Service {
 
   Lazy<Response> answer(Request given) override;
   bool may_wait(const Request& request) const override;
+  std::optional<Response> refuse_large(const Request& head) override;
   Response refuse(int status, std::string_view code, std::string_view message) const override;
 
   const Router& router() const { return router_; }
@@ -59,9 +61,20 @@ class Api final : public Service {
   }
 
  private:
+  // What comes to be known of a request, for the log and the meters.
+  struct Asking {
+    const Route* route = nullptr;
+    Tokens::Holder who{.name = {}, .role = Role::nobody};
+    TimePoint began = now();
+  };
+
   // Throws ApiFailure. `holder` is who it is, also if that one may not.
   void let_in(const Route& route, const Request& request, Tokens::Holder& holder);
   void audit(const Route& route, const Request& request, const Tokens::Holder& who, int status);
+  std::optional<std::uint64_t> turn_to_audit(const Route& route, const Tokens::Holder& who);
+  // Of each request, when it is about to be answered.
+  Response to_answer(const Request& request, const ApiError& error);
+  void note(const Request& request, const Asking& asking, int status);
   void list_worker(const std::string& name, const std::vector<std::string>& queues);
   void note_failure(const Request& request, const ApiError& error);
   void add_system_routes();
@@ -84,10 +97,10 @@ class Api final : public Service {
   std::unique_ptr<RequestMeters> requests_;
   std::function<HttpCounters()> counters_;
   detail::atomic<bool> is_shutting_down_{false};
-  Mutex failing_{{.name = "failures of requests"}};
-  std::optional<TimePoint> failed_at_;  // Guarded by failing_: when that was last said.
-  std::uint64_t unsaid_ = 0;            // The same: how many since then.
-  WorkerPool long_pool_;                // Last: the jobs of these use all of the above.
+  FewLines failures_;
+  FewLines strangers_;     // Who wanted to change something, and are not known.
+  FewLines overreaching_;  // The same, and known, but may not.
+  WorkerPool long_pool_;   // Last: the jobs of these use all of the above.
   WorkerPool pool_;
 };
 

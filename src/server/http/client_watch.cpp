@@ -1,5 +1,6 @@
 #include "server/http/client_watch.hpp"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -35,7 +36,19 @@ void ClientWatch::wait() {
                       });
 }
 
-// Who sends his next request is there. He is not looked after further: that would take an unlimited buffer.
+bool ClientWatch::has_client_ended() {
+  if (has_client_ended_ || socket_ == nullptr) return has_client_ended_;
+  // What he has sent before hides nothing here, unlike in look().
+  pollfd ended{.fd = socket_->native_handle(), .events = POLLRDHUP, .revents = 0};
+  has_client_ended_ = ::poll(&ended, 1, 0) == 1;
+  return has_client_ended_;
+}
+
+void ClientWatch::on_tick() {
+  if (!is_waiting_ && has_client_ended()) hurry();
+}
+
+// Who sends his next request is there. Until that is read there would always be something to see here, so from now on on_tick() looks.
 void ClientWatch::look() {
   unsigned char bytes[64];
   const auto count = ::recv(socket_->native_handle(), bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);

@@ -18,8 +18,9 @@ class ClientWatch : public std::enable_shared_from_this<ClientWatch> {
 
   std::stop_token token() const { return hurry_.get_token(); }
   void hurry() { hurry_.request_stop(); }
-  // It may have ended only its own side, and still wait for the answer.
-  bool has_client_ended() const { return has_client_ended_; }
+  // Now. It may have ended only its own side, and still wait for the answer.
+  bool has_client_ended();
+  void on_tick();  // Now and then: for clients that have sent something, which hides their end.
 
  private:
   void wait();

@@ -14,8 +14,7 @@ namespace handoff::server {
 
 namespace {
 
-constexpr std::size_t small_body = 64 * 1024;     // Not counted towards the memory of bodies.
-constexpr std::size_t memory_step = 1024 * 1024;  // In which it is counted.
+constexpr std::size_t memory_step = 1024 * 1024;  // In which the memory of bodies is counted.
 // For readers of a stream to take what they were being sent when the server began to end.
 constexpr auto end_of_stream = std::chrono::seconds(1);
 
@@ -23,6 +22,11 @@ constexpr Problem too_many_connections{
     .status = 503,
     .code = "unavailable",
     .message = "there are too many connections; try again later"};
+
+constexpr Problem too_many_answers{
+    .status = 503,
+    .code = "unavailable",
+    .message = "too many large answers are being read at once; try again later"};
 
 }  // namespace
 
@@ -33,6 +37,8 @@ Connection::Connection(Shared& shared, IoThread& thread, Socket socket, std::str
       socket_(std::move(socket)),
       peer_(std::move(peer)),
       parser_({.header = shared.limits.header, .body = shared.limits.body}, shared.hosts),
+      body_memory_(shared.body_memory),
+      answer_memory_(shared.answer_memory),
       is_surplus_(is_surplus) {
   if (shared.tls) tls_ = std::make_unique<TlsSession>(*shared.tls, socket_.native_handle());
   thread_.add(*this);
@@ -40,7 +46,6 @@ Connection::Connection(Shared& shared, IoThread& thread, Socket socket, std::str
 
 Connection::~Connection() {
   if (watch_) watch_->end();
-  release_memory();
   thread_.remove(*this);
   shared_.connection_has_ended();
 }
@@ -77,18 +82,28 @@ Await<bool> Connection::shake_hands() {
 Await<bool> Connection::serve_one() {
   const bool is_there = co_await read_request();
   if (!is_there) {
-    if (parser_.state() == RequestParser::State::broken) co_await refuse(parser_.problem());
+    if (refusal_) {
+      co_await answer_last(*refusal_);
+    } else if (parser_.state() == RequestParser::State::broken) {
+      co_await refuse(parser_.problem());
+    }
     co_return false;
   }
   thread_.counts().requests.add(1);
-  const Response response = co_await answer();
+  Response response = co_await answer();
+  // It may wait for its reader as long as it likes to read slowly.
+  if (response.body.size() > small_body && !answer_memory_.hold(response.body.size())) {
+    lose(response);
+    response = response_to(too_many_answers);
+  }
   const Framing framing = framing_of(response);
   begin_sending(response, framing);
   bool was_sent = true;
   if (has_more_to_send(response, framing)) was_sent = co_await finish_sending(response, framing);
   if (watch_ && was_sent && response.on_lost) was_sent = co_await was_received();
   if (watch_) std::exchange(watch_, nullptr)->end();
-  release_memory();
+  body_memory_.release();
+  answer_memory_.release();
   if (!was_sent) lose(response);
   co_return was_sent&& framing.keep_alive;
 }
@@ -133,6 +148,16 @@ Response Connection::internal_error(std::string_view what) {
                                 "something went wrong here; the log of the server has more");
 }
 
+// Who is to come again later has to know when.
+Response Connection::response_to(const Problem& problem) const {
+  Response response = shared_.service.refuse(problem.status, problem.code, problem.message);
+  const auto is_retry_after = [](const auto& header) { return header.first == "Retry-After"; };
+  if (problem.status == 503 && std::ranges::none_of(response.headers, is_retry_after)) {
+    response.headers.emplace_back("Retry-After", "1");
+  }
+  return response;
+}
+
 void Connection::lose(const Response& response) {
   if (!response.on_lost) return;
   try {
@@ -155,16 +180,28 @@ void Connection::limit_time(std::chrono::milliseconds time) {
   if (end_tick_ != 0) last_tick_ = std::min(last_tick_, end_tick_);
 }
 
-// Some more must come soon, and all of it must not be too slow.
+void Connection::begin_transfer() {
+  transfer_began_ = thread_.tick();
+  lost_ticks_ = 0;
+}
+
+// Some more must come soon, and all of it must not be too slow. Who was fast has earned time, but cannot save much of it: otherwise who has sent a lot could drip for hours.
 void Connection::limit_transfer(std::size_t bytes) {
   const auto& limits = shared_.limits;
   limit_time(limits.progress);
   const auto earned =
       std::chrono::milliseconds(static_cast<std::int64_t>(bytes * 1000 / limits.least_rate));
-  last_tick_ = std::min(last_tick_, transfer_began_ + thread_.ticks(limits.progress + earned));
+  auto end = transfer_began_ + thread_.ticks(limits.progress + earned) - lost_ticks_;
+  const auto latest = thread_.tick() + thread_.ticks(2 * limits.progress);
+  if (end > latest) {
+    lost_ticks_ += end - latest;
+    end = latest;
+  }
+  last_tick_ = std::min(last_tick_, end);
 }
 
 void Connection::on_tick() {
+  if (watch_) watch_->on_tick();
   if (last_tick_ == 0 || thread_.tick() <= last_tick_) return;
   is_late_ = true;
   boost::system::error_code ignored;
@@ -192,16 +229,10 @@ void Connection::cut() {
 
 // -- Memory ---------------------------------------------------------------------------------------
 
-bool Connection::hold_memory(std::size_t body_size) {
-  if (body_size <= small_body || body_size <= held_memory_) return true;
-  const auto wanted = (body_size + memory_step - 1) / memory_step * memory_step;
-  if (!shared_.take_memory(wanted - held_memory_)) return false;
-  held_memory_ = wanted;
-  return true;
-}
-
-void Connection::release_memory() {
-  if (held_memory_ > 0) shared_.return_memory(std::exchange(held_memory_, 0));
+bool Connection::hold_body() {
+  const auto size = parser_.body_size();
+  return size <= small_body ||
+         body_memory_.hold((size + memory_step - 1) / memory_step * memory_step);
 }
 
 }  // namespace handoff::server

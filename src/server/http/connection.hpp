@@ -10,12 +10,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "server/http/client_watch.hpp"
 #include "server/http/io_result.hpp"
 #include "server/http/io_thread.hpp"
+#include "server/http/memory_budget.hpp"
 #include "server/http/read_buffer.hpp"
 #include "server/http/request_parser.hpp"
 #include "server/http/response_text.hpp"
@@ -40,6 +42,8 @@ class Connection {
   std::size_t place = 0;  // Among the connections of the thread.
 
  private:
+  static constexpr std::size_t small_body = 64 * 1024;  // Neither asked for nor counted.
+
   // idle: may be closed at any time. head, body: within a request. busy: all else.
   enum class Phase : std::uint8_t { idle, head, body, busy };
 
@@ -49,6 +53,7 @@ class Connection {
   // Reading: connection_read.cpp. False: there is no request; if the parser is broken, that has to be told.
   Await<bool> read_request();
   bool feed_parser();
+  void ask_for_large_body();
   Await<> invite_body();
   void limit_read();
   Await<IoResult> read_more();
@@ -59,6 +64,7 @@ class Connection {
   Await<Response> answer();
   std::stop_token watch_client();
   Response internal_error(std::string_view what);
+  Response response_to(const Problem& problem) const;
   Framing framing_of(const Response& response) const;
 
   // Writing: connection_write.cpp. What cannot be sent at once is finished later. False: it could not be sent.
@@ -75,16 +81,16 @@ class Connection {
 
   // Ending.
   Await<> refuse(const Problem& problem);
+  Await<> answer_last(const Response& response);
   Await<> linger();
   void lose(const Response& response);
   void log(LogLevel level, std::string_view what, std::string_view why);
 
   void limit_time(std::chrono::milliseconds time);
-  void begin_transfer() { transfer_began_ = thread_.tick(); }
+  void begin_transfer();
   void limit_transfer(std::size_t bytes);
   void unlimit_time() { last_tick_ = 0; }
-  bool hold_memory(std::size_t body_size);
-  void release_memory();
+  bool hold_body();
 
   Shared& shared_;
   IoThread& thread_;
@@ -93,17 +99,21 @@ class Connection {
   const std::string peer_;
   ReadBuffer buffer_;
   RequestParser parser_;
+  std::optional<Response> refusal_;     // By the service, of a large body.
   std::string unsent_;                  // Of an answer.
   std::shared_ptr<ClientWatch> watch_;  // While somebody waits who must be hurried.
-  std::size_t held_memory_ = 0;
+  HeldMemory body_memory_;
+  HeldMemory answer_memory_;
   std::uint64_t last_tick_ = 0;       // After it the time is up. 0: there is no limit.
   std::uint64_t end_tick_ = 0;        // Past which it gets no time. 0: that is not so yet.
   std::uint64_t transfer_began_ = 0;  // At which tick: of a body, or of an answer.
+  std::uint64_t lost_ticks_ = 0;      // Of that transfer: earned, but more than can be saved.
   Phase phase_ = Phase::busy;
   bool is_late_ = false;
   bool was_idle_ = false;     // Before this request.
   bool was_in_head_ = false;  // Of this one, or of half an empty line before it.
   bool was_invited_ = false;  // Was told to go on with its body.
+  bool was_asked_ = false;    // The service, for a large body.
   bool is_streaming_ = false;
   const bool is_surplus_;
 };

@@ -1,6 +1,7 @@
 // How a connection reads a request.
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
+#include <exception>
 #include <utility>
 
 #include "server/http/connection.hpp"
@@ -22,6 +23,7 @@ Await<bool> Connection::read_request() {
   was_invited_ = false;
   was_idle_ = false;
   was_in_head_ = false;
+  was_asked_ = false;
   while (!feed_parser()) {
     if (parser_.state() == RequestParser::State::body) co_await invite_body();
     limit_read();
@@ -43,8 +45,22 @@ Await<bool> Connection::read_request() {
 bool Connection::feed_parser() {
   using enum RequestParser::State;
   if (!buffer_.is_empty()) buffer_.consume(parser_.feed(buffer_.data()));
-  if (!hold_memory(parser_.body_size())) parser_.fail(too_much_memory);
+  if (parser_.state() != broken && parser_.is_body_over(small_body)) ask_for_large_body();
+  if (parser_.state() != broken && !hold_body()) parser_.fail(too_much_memory);
   return parser_.state() == whole || parser_.state() == broken;
+}
+
+// Once for each request. Memory for what it sends would be memory that others do not get, so who may not even ask gets none.
+void Connection::ask_for_large_body() {
+  if (std::exchange(was_asked_, true)) return;
+  Request& head = parser_.request();
+  head.peer = peer_;
+  try {
+    refusal_ = shared_.service.refuse_large(head);
+  } catch (const std::exception& error) {
+    refusal_ = internal_error(error.what());
+  }
+  if (refusal_) parser_.fail({});
 }
 
 // Who asked whether he may send his body, and has not begun with it, is told so.

@@ -157,11 +157,11 @@ Await<bool> Connection::wait_until_ready(IoResult::State wanted) {
 // -- The last answer ------------------------------------------------------------------------------
 
 Await<> Connection::refuse(const Problem& problem) {
-  Response response = shared_.service.refuse(problem.status, problem.code, problem.message);
-  const auto is_retry_after = [](const auto& header) { return header.first == "Retry-After"; };
-  if (problem.status == 503 && std::ranges::none_of(response.headers, is_retry_after)) {
-    response.headers.emplace_back("Retry-After", "1");
-  }
+  const Response response = response_to(problem);
+  co_await answer_last(response);
+}
+
+Await<> Connection::answer_last(const Response& response) {
   const Framing framing{.keep_alive = false, .date = thread_.date()};
   begin_sending(response, framing);
   bool was_sent = true;

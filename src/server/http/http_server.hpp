@@ -34,6 +34,8 @@ struct HttpLimits {
   std::size_t body = 8 * 1024 * 1024;
   // Of all requests that are being read or answered, as far as they are large: past it they are refused with 503.
   std::size_t all_bodies = 512 * 1024 * 1024;
+  // Of all answers that are not sent yet, as far as they are large: past it they are not sent, but a 503.
+  std::size_t all_answers = 512 * 1024 * 1024;
   std::size_t connections = 10'000;
 
   // Times are looked at about once a second, or more often if they are short: what ends, ends a little late.
@@ -43,7 +45,7 @@ struct HttpLimits {
       std::chrono::seconds(10);  // From its first byte on. Also a TLS handshake.
   std::chrono::milliseconds progress =
       std::chrono::seconds(30);  // Without a byte of a body received, or of an answer sent.
-  // Bytes a second of a body, or of an answer, on average, once `progress` is over: who is slower is cut, however often some come.
+  // Bytes a second of a body, or of an answer, on average, once `progress` is over: who is slower is cut, however often some come. Who was faster may rest later, but never for longer than twice `progress`.
   std::size_t least_rate = 1024;
   std::chrono::milliseconds linger =
       std::chrono::seconds(2);  // What a client that was refused still sends is thrown away.

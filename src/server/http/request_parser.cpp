@@ -234,6 +234,13 @@ void RequestParser::check_limits(std::size_t used, std::size_t left) {
   if (is_too_long) fail(problem_of(http::error::header_limit));
 }
 
+bool RequestParser::is_body_over(std::size_t size) const {
+  if (body_size() > size) return true;
+  if (state_ != State::body) return false;
+  const auto announced = beast_->content_length();
+  return announced && *announced > size;
+}
+
 void RequestParser::feed_end() {
   if (state_ == State::head || state_ == State::body)
     fail(problem_of(http::error::partial_message));

@@ -57,6 +57,9 @@ class RequestParser {
   // From State::body on.
   const RequestHead& head() const { return head_; }
   std::size_t body_size() const { return request_.body.size(); }
+  // Whether its body is larger than that, or says it will be. False before State::body.
+  bool is_body_over(std::size_t size) const;
+  Request& request() { return request_; }  // With what has come of its body.
   // Once it is whole.
   Request take() { return std::move(request_); }
 

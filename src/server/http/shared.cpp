@@ -55,13 +55,4 @@ void Shared::no_more_connections() {
   if (open_.load() == 0) all_gone.set();
 }
 
-bool Shared::take_memory(std::size_t bytes) {
-  // A count on its own.
-  if (body_memory_.fetch_add(bytes, detail::relaxed) + bytes <= limits.all_bodies) return true;
-  return_memory(bytes);
-  return false;
-}
-
-void Shared::return_memory(std::size_t bytes) { body_memory_.fetch_sub(bytes, detail::relaxed); }
-
 }  // namespace handoff::server

@@ -10,6 +10,7 @@
 #include "handoff/event.hpp"
 #include "server/http/host_policy.hpp"
 #include "server/http/http_server.hpp"
+#include "server/http/memory_budget.hpp"
 #include "server/http/tls.hpp"
 
 namespace handoff::server {
@@ -33,12 +34,10 @@ class Shared {
   std::uint64_t total() const { return total_.load(detail::relaxed); }
   std::uint64_t refused() const { return refused_.load(detail::relaxed); }
 
-  // The memory of large bodies. False: it is used up.
-  bool take_memory(std::size_t bytes);
-  void return_memory(std::size_t bytes);
-
   const HttpOptions options;
   const HttpLimits& limits = options.limits;
+  MemoryBudget body_memory{limits.all_bodies};     // Of large requests.
+  MemoryBudget answer_memory{limits.all_answers};  // Of large answers.
   Service& service;
   const HostPolicy hosts;
   const std::optional<TlsContext> tls;
@@ -52,7 +51,6 @@ class Shared {
       false};  // The threads are told on their own as well: a little late does no harm.
   detail::atomic<std::uint64_t> total_{0};
   detail::atomic<std::uint64_t> refused_{0};
-  detail::atomic<std::size_t> body_memory_{0};
 };
 
 }  // namespace handoff::server
