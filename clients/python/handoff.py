@@ -650,7 +650,9 @@ def _quoted(part: str) -> str:
 
 _LONGEST_ERROR = 16_384
 _MOST_LINES = 1000  # The server keeps as many.
-_BETWEEN_PROGRESS = 0.2  # A handler may say more; the last counts.
+_LONGEST_LINE = 4096  # As the server cuts them.
+_LINES_AT_ONCE = 1 << 20  # Bytes of them in one request; the server takes 8 MiB.
+_BETWEEN_BEATS = 0.2  # A handler may say more: of its progress the last counts, and lines go together.
 _ENDS_SOON = 1.0
 _RELEASE_FOR = 5.0
 
@@ -684,6 +686,7 @@ class Attempt:
         self._bell = bell
         self._progress: Optional[Dict[str, Any]] = None  # Guarded by _bell, as are all of these.
         self._lines: List[str] = []
+        self._is_over = False  # Nothing more is told.
 
     def check(self) -> None:
         """Raises why it is asked to stop, if it is."""
@@ -698,8 +701,11 @@ class Attempt:
 
     def log(self, line: str) -> None:
         """Kept with the task: handoff.log(id)."""
+        line = _well_formed(line[:_LONGEST_LINE])
         with self._bell:
-            self._lines.append(_well_formed(line))
+            if self._is_over:
+                return
+            self._lines.append(line)
             del self._lines[:-_MOST_LINES]
             self._bell.notify_all()
 
@@ -920,7 +926,7 @@ class Worker:
 class _Run:
     """One attempt. A thread of its own looks after the lease, and tells the server what the handler says; the handler has another.
 
-    A lease that the server does not confirm in time is lost, whatever the reason: from then on somebody else may have the task.
+    A lease that the server does not confirm in time is lost, whatever the reason: from then on somebody else may have the task. So lines wait, or are given up, rather than the lease.
     """
 
     def __init__(self, worker: Worker, claimed: Dict[str, Any]) -> None:
@@ -936,8 +942,10 @@ class _Run:
         self._until = now + worker._lease_for  # As far as is known here.
         self._next_beat = now + worker._lease_for / 3
         self._last_beat = 0.0
-        self._lines_at = 0.0
         self._failures = 0
+        self._at_once = _LINES_AT_ONCE  # Bytes of lines; fewer while that goes wrong.
+        self._refused_lines = 0
+        self._is_lost = False  # The lease.
         self._has_ended = False  # The handler; guarded by _bell, as are all of these.
         self._result: Any = None
         self._error: Optional[BaseException] = None
@@ -962,9 +970,8 @@ class _Run:
         except RuntimeError:  # No more threads.
             return self._conclude("release", {}, "given_back")
         while not self._is_to_end(timeout_at):
-            self._send_lines(until=0)
-            self._beat_if_due()
-        self._send_lines(until=self._until)
+            self._beat(self._patience())
+        self._drain()
         with self._bell:
             error = self._error if self._has_ended else self.attempt.why
             result = self._result
@@ -993,7 +1000,7 @@ class _Run:
                 patience = self._worker._lease_for / 3 if isinstance(self.attempt.why, TimedOutError) else _ENDS_SOON
                 if now >= self._asked_at + patience:
                     return True
-                due = min(self._beat_at(), self._lines_at if self.attempt._lines else float("inf"))
+                due = self._beat_at()
                 if now >= due:
                     return False
                 wakes = min(due, self._asked_at + patience, timeout_at if self.attempt.why is None else float("inf"))
@@ -1002,66 +1009,117 @@ class _Run:
 
     # -- The lease -------------------------------------------------------------------------------------
 
-    def _is_lost(self) -> bool:
-        return isinstance(self.attempt.why, (StaleLeaseError, CancelledError)) or _is_over(self.attempt.why)
+    def _spare(self) -> float:
+        """How long there is for lines: the last third of the lease is for what became of the task."""
+        return self._until - self._worker._lease_for / 3 - time.monotonic()
 
     def _beat_at(self) -> float:
-        if self._is_lost():
+        if self._is_lost:
             return float("inf")
-        if self.attempt._progress is None or self._failures > 0:
+        if self._failures > 0 or (self.attempt._progress is None and not self.attempt._lines):
             return self._next_beat
-        return min(self._next_beat, self._last_beat + _BETWEEN_PROGRESS)
+        return min(self._next_beat, self._last_beat + _BETWEEN_BEATS)
 
-    def _beat_if_due(self) -> None:
+    def _drain(self) -> None:
+        """The handler says nothing more. What it has logged is still told, and the lease is kept meanwhile; but lines are given up before the lease is in danger."""
         with self._bell:
-            if time.monotonic() < self._beat_at():
-                return
-            progress, self.attempt._progress = self.attempt._progress, None
+            self.attempt._is_over = True
+        while self.attempt._lines and not self._is_lost and self._spare() > 0:
+            self._beat(max(0.001, self._spare()))
+            if self._failures > 0:
+                time.sleep(max(0, min(self._next_beat - time.monotonic(), self._spare())))
+        given_up = self._refused_lines + len(self.attempt._lines)
+        if given_up > 0 and not self._is_lost:  # Who has lost the task has no say.
+            _log.warning("task %s: %d of its lines could not be kept", self.attempt.id, given_up)
+
+    def _beat(self, timeout: float) -> None:
+        """Extends the lease, and tells what the handler says, in one request."""
         lease_for = self._worker._lease_for
         self._last_beat = began = time.monotonic()
-        body: Dict[str, Any] = {"for": _millis(lease_for)}
-        if progress:
-            body["progress"] = progress
+        with self._bell:
+            progress, self.attempt._progress = self.attempt._progress, None
+            # If it was of no use with lines, then without: they can wait, the lease cannot.
+            is_urgent = not self.attempt._is_over and self._failures > 0 and self._until - began < lease_for / 2
+            lines = [] if is_urgent else self._next_lines()
         try:
-            self._post("extend", body, until=0)
+            self._extend(progress, lines, timeout)
             self._until = began + lease_for
             self._next_beat = began + lease_for / 3
             self._failures = 0
-        except (HandoffError, ValueError) as error:
-            if isinstance(error, HandoffError) and _is_over(error):
-                return self.ask_to_stop(error)
-            # A progress that the server does not take must not cost the lease.
-            is_refused = not isinstance(error, HandoffError) or error.code == "bad_request"
-            with self._bell:
-                if self.attempt._progress is None and not is_refused:
-                    self.attempt._progress = progress
-            self._failures += 1
-            now = time.monotonic()
-            self._next_beat = now + (0 if is_refused and progress else _backoff(self._failures, lease_for / 6))
-            if self._next_beat >= self._until:
-                lost = StaleLeaseError("stale_lease", "the lease could not be extended in time")
-                lost.__cause__ = error
-                self.ask_to_stop(lost)
+            self._at_once = min(_LINES_AT_ONCE, self._at_once * 2)
+        except (HandoffError, TypeError, ValueError) as error:
+            self._on_failure(error, progress, lines)
 
-    def _send_lines(self, until: float) -> None:
-        while True:
-            with self._bell:
-                if not self.attempt._lines:
-                    return
-                line = self.attempt._lines.pop(0)
-                is_lost = self._is_lost()
-            try:
-                if not is_lost:
-                    self._post("log", {"line": line}, until=until)
-            except HandoffError as error:
-                if until == 0 and _may_pass(error):
-                    with self._bell:
-                        self.attempt._lines.insert(0, line)
-                        self._lines_at = time.monotonic() + _backoff(1)
-                    return
+    def _extend(self, progress: Optional[Dict[str, Any]], lines: List[str], timeout: float) -> None:
+        """The lines go with it: all are kept, and the lease is extended, or neither."""
+        extend: Dict[str, Any] = {"for": _millis(self._worker._lease_for)}
+        if progress:
+            extend["progress"] = progress
+        if not lines:
+            return self._post("extend", extend, until=0, timeout=timeout)
+        body = [{"id": self.attempt.id, "lease": self._lease, "extend": extend, "log": lines}]
+        try:
+            answer = self._handoff.call("POST", "/v1/outcomes", body, until=0, timeout=timeout)
+        except HandoffError as error:
+            if error.code == "not_found":  # That there is no such route says nothing of the task.
+                raise _error("bad_request", error.message, status=error.status) from error
+            raise
+        refusal = answer["results"][0].get("error")
+        if refusal:
+            raise _error(refusal["code"], refusal["message"], status=409)
 
-    def _post(self, verb: str, body: Dict[str, Any], until: float, on_loss: Callable[[HandoffError], object] = lambda _: None) -> None:
-        timeout = max(1.0, self._worker._lease_for / 3)
+    def _on_failure(self, error: Exception, progress: Optional[Dict[str, Any]], lines: List[str]) -> None:
+        if _is_over(error):
+            return self._lose(error)
+        with self._bell:
+            if self.attempt._progress is None:
+                self.attempt._progress = progress
+            self.attempt._lines[:0] = lines
+            del self.attempt._lines[:-_MOST_LINES]
+            if lines:
+                self._at_once = min(self._at_once, _size_of(lines) // 2)
+            if not isinstance(error, HandoffError) or error.code in ("bad_request", "too_large", "method_not_allowed"):
+                self._give_way(error, progress, lines)
+        self._failures += 1
+        self._next_beat = time.monotonic() + _backoff(self._failures, self._worker._lease_for / 6)
+        if self._next_beat >= self._until and not self.attempt._is_over:
+            lost = StaleLeaseError("stale_lease", "the lease could not be extended in time")
+            lost.__cause__ = error
+            self._lose(lost)
+
+    def _give_way(self, error: Exception, progress: Optional[Dict[str, Any]], lines: List[str]) -> None:
+        """What the server does not take must not cost the lease."""
+        if isinstance(error, HandoffError) and error.code == "too_large" and len(lines) > 1:
+            return  # Fewer at a time may do.
+        if progress:
+            if self.attempt._progress is progress:
+                self.attempt._progress = None
+            return
+        self._refused_lines += len(lines)
+        del self.attempt._lines[:len(lines)]
+
+    def _next_lines(self) -> List[str]:
+        waiting = self.attempt._lines
+        count, size = 0, 0
+        while count < len(waiting):
+            size += _size_of(waiting[count:count + 1])
+            if count > 0 and size > self._at_once:
+                break
+            count += 1
+        lines, waiting[:count] = waiting[:count], []
+        return lines
+
+    def _lose(self, why: Exception) -> None:
+        self._is_lost = True
+        self.ask_to_stop(why)
+
+    def _patience(self) -> float:
+        """Of one try."""
+        return max(1.0, self._worker._lease_for / 3)
+
+    def _post(self, verb: str, body: Dict[str, Any], until: float, on_loss: Callable[[HandoffError], object] = lambda _: None,
+              timeout: Optional[float] = None) -> None:
+        timeout = timeout or self._patience()
         self._handoff.call("POST", f"/v1/tasks/{self.attempt.id}/{verb}", {"lease": self._lease, **body}, timeout=timeout, until=until, on_loss=on_loss)
 
     # -- What became of it -----------------------------------------------------------------------------
@@ -1127,6 +1185,10 @@ class _Run:
 def _well_formed(text: str) -> str:
     """Halves of characters are no UTF-8."""
     return text[:_LONGEST_ERROR].encode("utf-8", "replace").decode()
+
+
+def _size_of(lines: List[str]) -> int:
+    return sum(len(each.encode()) for each in lines)
 
 
 def _text_of(error: BaseException) -> str:

@@ -21,7 +21,7 @@ import { mayPass, type Call, type Handoff } from "./client.js";
 import { backoff, monotonicNow, pause, toDuration, toMillis, type Duration } from "./duration.js";
 import { CancelledError, Defer, Fail, HandoffError, Retry, StoppingError, TimedOutError } from "./errors.js";
 import { newId } from "./ids.js";
-import { isOver, Lease } from "./lease.js";
+import { isOver, Lease, wellFormed } from "./lease.js";
 import type { Claimed } from "./model.js";
 
 export interface WorkerOptions {
@@ -244,11 +244,12 @@ export class Worker {
     try {
       // Whoever is asked to stop has a moment; then it is told what became of the task, and what the handler says no longer counts.
       const ended = await Promise.race([handler, this.#patience(aborter.signal)]);
-      await lease.close();
+      timer?.cancel();
+      const givenUp = await lease.close();
+      if (givenUp > 0) this.#options.log(`task ${claimed.id}: ${givenUp} of its lines could not be kept`);
       await this.#tell(lease, claimed, ended, aborter.signal);
       await endOf(handler, hurrying); // It takes up its place until it ends.
     } finally {
-      timer?.cancel();
       hurrying.removeEventListener("abort", hurry);
     }
   }
@@ -276,7 +277,7 @@ export class Worker {
       signal,
       stopping: this.#stopping.signal,
       progress: (fraction, note) => lease.progress({ fraction, ...(note === undefined ? {} : { note: wellFormed(note) }) }),
-      log: (line) => lease.log(wellFormed(line)),
+      log: (line) => lease.log(line),
     };
   }
 
@@ -383,6 +384,3 @@ function textOf(error: unknown): string {
     return "what was thrown cannot be shown";
   }
 }
-
-// Halves of characters are no UTF-8.
-const wellFormed = (text: string): string => Buffer.from(text, "utf8").toString("utf8");

@@ -84,10 +84,11 @@ class Server:
 
 
 class Proxy:
-    """Passes bytes on to the server. An answer to a request that `loses` names is lost: the server has given it, and the connection is cut."""
+    """Passes bytes on to the server, late if it is to. An answer to a request that `loses` names is lost: the server has given it, and the connection is cut."""
 
     def __init__(self, port: int) -> None:
         self.loses: Callable[[str], bool] = lambda line: False
+        self.delay = 0.0  # Of each request.
         self.requests: List[str] = []  # First lines.
         self.times: List[float] = []  # When they came.
         self.losses = 0
@@ -114,6 +115,7 @@ class Proxy:
                     self.times.append(time.monotonic())
                     self.requests.append(line)
                     state["losing"] = self.loses(line)
+                    time.sleep(self.delay)
                 upstream.sendall(data)
             upstream.shutdown(socket.SHUT_WR)
 
