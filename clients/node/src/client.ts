@@ -197,7 +197,7 @@ export class Handoff {
     try {
       return (await this.call("POST", `${path}/${verb}`, call, () => ++losses)) as Task;
     } catch (error) {
-      if (losses > 0 && error instanceof HandoffError && error.code === "conflict") return this.get(id, call);
+      if (losses > 0 && error instanceof HandoffError && error.code === "conflict") return this.get(id, { ...call, body: undefined } as Call);
       throw error;
     }
   }
