@@ -313,6 +313,11 @@ def _backoff(number: int, longest: float = 5.0) -> float:
     return most / 2 + random.random() * most / 2
 
 
+def _delay_before(number: int, error: HandoffError) -> float:
+    """Before it is tried again; no shorter than the server asks for."""
+    return max(_backoff(number), (error.retry_after or 0) * (1 + random.random() / 4))
+
+
 # -- One request, one answer ---------------------------------------------------------------------------
 
 
@@ -453,7 +458,7 @@ class Handoff:
 
     url:        otherwise HANDOFF_URL, or http://127.0.0.1:8077
     token:      otherwise HANDOFF_TOKEN, or none
-    retry_for:  how long a call is tried again while the server is away, or the queue is full; each call may say otherwise, 0 is once
+    retry_for:  how long a call is tried again while the server is away, or the queue is full; a wait, from when the server went away; a call may say otherwise, 0 is once
     timeout:    for one try
     context:    for https, if the server's certificate is one of your own
     """
@@ -610,13 +615,27 @@ class Handoff:
         while True:
             began = time.monotonic()
             wait = min(self._LONGEST_WAIT, max(0.0, deadline - began))
-            look: Dict[str, Any] = self.call("GET", f"{path}?wait={_millis(wait)}", timeout=wait + self._timeout)
+            try:
+                look: Dict[str, Any] = self.call("GET", f"{path}?wait={_millis(wait)}", timeout=wait + self._timeout, retry_for=0)
+            except HandoffError as error:
+                look = self._look_again(path, error, deadline)
             if is_over(look):
                 return look
             if time.monotonic() >= deadline:
                 raise WaitTimeoutError("timed_out", f"{what} has not finished within {timeout}")
             if time.monotonic() - began < wait / 2:  # A server that ends answers early.
                 time.sleep(_backoff(1))
+
+    def _look_again(self, path: str, error: HandoffError, deadline: float) -> Dict[str, Any]:
+        """The server has all of retry_for to come back, from when it went away, however long it was waited for before. Whether it is back is asked without waiting."""
+        now = time.monotonic()
+        ends = min(deadline, now + self.retry_for)
+        delay = _delay_before(1, error)
+        if not _may_pass(error) or now + delay > ends:
+            raise error
+        time.sleep(delay)
+        look: Dict[str, Any] = self.call("GET", path, timeout=min(self._timeout, max(1.0, deadline - time.monotonic())), until=ends)
+        return look
 
     def call(self, method: str, path: str, body: Any = None, *, data: Optional[bytes] = None, content_type: str = "application/json",
              retry_for: Optional[Duration] = None, timeout: Optional[float] = None, until: Optional[float] = None, hurry: Optional[_Hurry] = None,
@@ -636,7 +655,7 @@ class Handoff:
                 if error.status == 0:
                     on_loss(error)
                 number += 1
-                delay = max(_backoff(number), (error.retry_after or 0) * (1 + random.random() / 4))
+                delay = _delay_before(number, error)
                 if time.monotonic() + delay > until:
                     raise
             time.sleep(delay)

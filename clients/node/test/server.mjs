@@ -102,10 +102,15 @@ export class Proxy {
     proxy.#server = net.createServer((client) => proxy.#connect(client, port));
     await new Promise((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
     test.after(() => {
-      for (const each of proxy.#sockets) each.destroy();
+      proxy.cut();
       proxy.#server.close();
     });
     return proxy;
+  }
+
+  // All connections, in both directions.
+  cut() {
+    for (const each of this.#sockets) each.destroy();
   }
 
   get url() {
