@@ -26,6 +26,7 @@ import dataclasses
 import datetime
 import email.utils
 import http.client
+import itertools
 import json
 import logging
 import os
@@ -674,6 +675,7 @@ _LINES_AT_ONCE = 1 << 20  # Bytes of them in one request; the server takes 8 MiB
 _BETWEEN_BEATS = 0.2  # A handler may say more: of its progress the last counts, and lines go together.
 _ENDS_SOON = 1.0
 _RELEASE_FOR = 5.0
+_LEAVE_FOR = 1.0
 
 
 @dataclass
@@ -740,7 +742,7 @@ class Worker:
     concurrency:  handlers at a time
     lease_for:    after so long without a sign of life a task is given to somebody else
     grace:        how long handlers may go on after stop()
-    name:         how the server calls it; otherwise host and process
+    name:         how the server calls it; otherwise host and process, and from the second of a process on a number
     wait:         of one claim
 
     A handler that returns is done; one that raises has failed, and is tried again as its queue says. It may raise a Defer, a Retry or a Fail instead. While it runs, its lease is extended.
@@ -751,6 +753,7 @@ class Worker:
       1. stop(), or a signal. Nothing is claimed any more; the claim that waits is ended, and what came with it goes back.
       2. Handlers may go on for `grace`. task.stopping tells those who want to know.
       3. task.stop is set. Who does not end soon is given back all the same, and its thread is left behind: a process that exits now loses nothing.
+      4. The server is told that the worker leaves, so that it is not seen any longer.
     """
 
     def __init__(self, handoff: Handoff, queues: Sequence[str], *, concurrency: int = 10, lease_for: Duration = 30, grace: Duration = 25,
@@ -765,7 +768,7 @@ class Worker:
         self._lease_for = _seconds(lease_for)
         self._grace = _seconds(grace)
         self._wait = _seconds(wait)
-        self._name = name or f"{socket.gethostname()}/{os.getpid()}"
+        self._name = name or _own_name()
         if self._lease_for < 1:
             raise ValueError("lease_for is 1s at least")
         self._handlers: Dict[str, Handler] = {}
@@ -833,6 +836,7 @@ class Worker:
             self._finish()
             with contextlib.suppress(HandoffError):
                 self._release_lost_claim()
+            self._leave()
             if signals:
                 restore()
             self._bell_in.close()
@@ -940,6 +944,21 @@ class Worker:
             each.ask_to_stop(StoppingError("the worker ends, and its grace is over"))
         with self._lock:
             self._lock.wait_for(lambda: not self._running)
+
+
+    def _leave(self) -> None:
+        """Otherwise it would be seen for two minutes more. That is all, so it is said once."""
+        with contextlib.suppress(HandoffError):
+            self._handoff.call("POST", "/v1/workers/leave", {"worker": self._name}, retry_for=0, timeout=_LEAVE_FOR)
+
+
+_workers = itertools.count(1)  # Of this process, without names of their own.
+
+
+def _own_name() -> str:
+    name = f"{socket.gethostname()}/{os.getpid()}"
+    number = next(_workers)
+    return name if number == 1 else f"{name}/{number}"
 
 
 class _Run:

@@ -270,6 +270,34 @@ test("a worker that stops lets its handlers finish, and claims no more", async (
   assert.equal((await handoff.get(second)).state, "ready");
 });
 
+test("a worker that has ended is not seen any longer, and two of one process are two", async (t) => {
+  const { handoff, worker } = await setUp(t);
+  const other = new Worker(handoff, { queues: ["email"] });
+  const names = async () => (await handoff.call("GET", "/v1/workers")).workers.map((each) => each.name).filter((name) => !name.startsWith("push/")); // The server's own.
+  const [run, otherRun] = [worker.run(), other.run()];
+  const both = await eventually(async () => {
+    const found = await names();
+    return found.length === 2 && found;
+  });
+  other.stop();
+  await otherRun;
+  const [left] = await names();
+  assert.ok(both.includes(left));
+  worker.stop();
+  await run;
+  assert.deepEqual(await names(), []);
+});
+
+test("a worker ends although nobody answers when it leaves", async (t) => {
+  const { proxy, worker } = await setUp(t);
+  const run = worker.run();
+  await eventually(() => proxy.requests.length > 0);
+  proxy.loses = (line) => line.includes("/v1/workers/leave");
+  worker.stop();
+  assert.equal((await run).done, 0);
+  assert.equal(proxy.losses, 1);
+});
+
 test("what is not finished when the grace is over goes back at once, at no cost", async (t) => {
   const { handoff, worker } = await setUp(t, { grace: 0 });
   const began = [deferred(), deferred()];

@@ -344,6 +344,32 @@ class Working(ServerTest):
         self.assertEqual(self.handoff.get(first).result, "finished")
         self.assertEqual(self.handoff.get(second).state, "ready")
 
+    def names(self) -> List[str]:
+        names = [each["name"] for each in self.handoff.call("GET", "/v1/workers")["workers"]]
+        return [each for each in names if not each.startswith("push/")]  # The server's own.
+
+    def test_a_worker_that_has_ended_is_not_seen_any_longer_and_two_of_one_process_are_two(self) -> None:
+        first, second = Running(self.worker()), Running(self.worker())
+
+        def two() -> List[str]:
+            found = self.names()
+            return found if len(found) == 2 else []
+
+        both = eventually(two)
+        first.stop()
+        left = self.names()
+        self.assertEqual(len(left), 1)
+        self.assertIn(left[0], both)
+        second.stop()
+        self.assertEqual(self.names(), [])
+
+    def test_a_worker_ends_although_nobody_answers_when_it_leaves(self) -> None:
+        running = Running(self.worker())
+        eventually(self.names)
+        self.proxied.loses = lambda line: "/v1/workers/leave" in line
+        self.assertEqual(running.stop(), WorkerReport())
+        self.assertEqual(self.proxied.losses, 1)
+
     def test_what_is_not_finished_when_the_grace_is_over_goes_back_at_once_at_no_cost(self) -> None:
         worker = self.worker(grace=0)
         began = threading.Barrier(3)
