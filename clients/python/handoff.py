@@ -26,6 +26,7 @@ import dataclasses
 import datetime
 import email.utils
 import http.client
+import itertools
 import json
 import logging
 import os
@@ -313,6 +314,11 @@ def _backoff(number: int, longest: float = 5.0) -> float:
     return most / 2 + random.random() * most / 2
 
 
+def _delay_before(number: int, error: HandoffError) -> float:
+    """Before it is tried again; no shorter than the server asks for."""
+    return max(_backoff(number), (error.retry_after or 0) * (1 + random.random() / 4))
+
+
 # -- One request, one answer ---------------------------------------------------------------------------
 
 
@@ -453,7 +459,7 @@ class Handoff:
 
     url:        otherwise HANDOFF_URL, or http://127.0.0.1:8077
     token:      otherwise HANDOFF_TOKEN, or none
-    retry_for:  how long a call is tried again while the server is away, or the queue is full; each call may say otherwise, 0 is once
+    retry_for:  how long a call is tried again while the server is away, or the queue is full; a wait, from when the server went away; a call may say otherwise, 0 is once
     timeout:    for one try
     context:    for https, if the server's certificate is one of your own
     """
@@ -610,13 +616,27 @@ class Handoff:
         while True:
             began = time.monotonic()
             wait = min(self._LONGEST_WAIT, max(0.0, deadline - began))
-            look: Dict[str, Any] = self.call("GET", f"{path}?wait={_millis(wait)}", timeout=wait + self._timeout)
+            try:
+                look: Dict[str, Any] = self.call("GET", f"{path}?wait={_millis(wait)}", timeout=wait + self._timeout, retry_for=0)
+            except HandoffError as error:
+                look = self._look_again(path, error, deadline)
             if is_over(look):
                 return look
             if time.monotonic() >= deadline:
                 raise WaitTimeoutError("timed_out", f"{what} has not finished within {timeout}")
             if time.monotonic() - began < wait / 2:  # A server that ends answers early.
                 time.sleep(_backoff(1))
+
+    def _look_again(self, path: str, error: HandoffError, deadline: float) -> Dict[str, Any]:
+        """The server has all of retry_for to come back, from when it went away, however long it was waited for before. Whether it is back is asked without waiting."""
+        now = time.monotonic()
+        ends = min(deadline, now + self.retry_for)
+        delay = _delay_before(1, error)
+        if not _may_pass(error) or now + delay > ends:
+            raise error
+        time.sleep(delay)
+        look: Dict[str, Any] = self.call("GET", path, timeout=min(self._timeout, max(1.0, deadline - time.monotonic())), until=ends)
+        return look
 
     def call(self, method: str, path: str, body: Any = None, *, data: Optional[bytes] = None, content_type: str = "application/json",
              retry_for: Optional[Duration] = None, timeout: Optional[float] = None, until: Optional[float] = None, hurry: Optional[_Hurry] = None,
@@ -636,7 +656,7 @@ class Handoff:
                 if error.status == 0:
                     on_loss(error)
                 number += 1
-                delay = max(_backoff(number), (error.retry_after or 0) * (1 + random.random() / 4))
+                delay = _delay_before(number, error)
                 if time.monotonic() + delay > until:
                     raise
             time.sleep(delay)
@@ -650,9 +670,12 @@ def _quoted(part: str) -> str:
 
 _LONGEST_ERROR = 16_384
 _MOST_LINES = 1000  # The server keeps as many.
-_BETWEEN_PROGRESS = 0.2  # A handler may say more; the last counts.
+_LONGEST_LINE = 4096  # As the server cuts them.
+_LINES_AT_ONCE = 1 << 20  # Bytes of them in one request; the server takes 8 MiB.
+_BETWEEN_BEATS = 0.2  # A handler may say more: of its progress the last counts, and lines go together.
 _ENDS_SOON = 1.0
 _RELEASE_FOR = 5.0
+_LEAVE_FOR = 1.0
 
 
 @dataclass
@@ -684,6 +707,7 @@ class Attempt:
         self._bell = bell
         self._progress: Optional[Dict[str, Any]] = None  # Guarded by _bell, as are all of these.
         self._lines: List[str] = []
+        self._is_over = False  # Nothing more is told.
 
     def check(self) -> None:
         """Raises why it is asked to stop, if it is."""
@@ -698,8 +722,11 @@ class Attempt:
 
     def log(self, line: str) -> None:
         """Kept with the task: handoff.log(id)."""
+        line = _well_formed(line[:_LONGEST_LINE])
         with self._bell:
-            self._lines.append(_well_formed(line))
+            if self._is_over:
+                return
+            self._lines.append(line)
             del self._lines[:-_MOST_LINES]
             self._bell.notify_all()
 
@@ -715,7 +742,7 @@ class Worker:
     concurrency:  handlers at a time
     lease_for:    after so long without a sign of life a task is given to somebody else
     grace:        how long handlers may go on after stop()
-    name:         how the server calls it; otherwise host and process
+    name:         how the server calls it; otherwise host and process, and from the second of a process on a number
     wait:         of one claim
 
     A handler that returns is done; one that raises has failed, and is tried again as its queue says. It may raise a Defer, a Retry or a Fail instead. While it runs, its lease is extended.
@@ -726,6 +753,7 @@ class Worker:
       1. stop(), or a signal. Nothing is claimed any more; the claim that waits is ended, and what came with it goes back.
       2. Handlers may go on for `grace`. task.stopping tells those who want to know.
       3. task.stop is set. Who does not end soon is given back all the same, and its thread is left behind: a process that exits now loses nothing.
+      4. The server is told that the worker leaves, so that it is not seen any longer.
     """
 
     def __init__(self, handoff: Handoff, queues: Sequence[str], *, concurrency: int = 10, lease_for: Duration = 30, grace: Duration = 25,
@@ -740,7 +768,7 @@ class Worker:
         self._lease_for = _seconds(lease_for)
         self._grace = _seconds(grace)
         self._wait = _seconds(wait)
-        self._name = name or f"{socket.gethostname()}/{os.getpid()}"
+        self._name = name or _own_name()
         if self._lease_for < 1:
             raise ValueError("lease_for is 1s at least")
         self._handlers: Dict[str, Handler] = {}
@@ -808,6 +836,7 @@ class Worker:
             self._finish()
             with contextlib.suppress(HandoffError):
                 self._release_lost_claim()
+            self._leave()
             if signals:
                 restore()
             self._bell_in.close()
@@ -917,10 +946,25 @@ class Worker:
             self._lock.wait_for(lambda: not self._running)
 
 
+    def _leave(self) -> None:
+        """Otherwise it would be seen for two minutes more. That is all, so it is said once."""
+        with contextlib.suppress(HandoffError):
+            self._handoff.call("POST", "/v1/workers/leave", {"worker": self._name}, retry_for=0, timeout=_LEAVE_FOR)
+
+
+_workers = itertools.count(1)  # Of this process, without names of their own.
+
+
+def _own_name() -> str:
+    name = f"{socket.gethostname()}/{os.getpid()}"
+    number = next(_workers)
+    return name if number == 1 else f"{name}/{number}"
+
+
 class _Run:
     """One attempt. A thread of its own looks after the lease, and tells the server what the handler says; the handler has another.
 
-    A lease that the server does not confirm in time is lost, whatever the reason: from then on somebody else may have the task.
+    A lease that the server does not confirm in time is lost, whatever the reason: from then on somebody else may have the task. So lines wait, or are given up, rather than the lease.
     """
 
     def __init__(self, worker: Worker, claimed: Dict[str, Any]) -> None:
@@ -936,8 +980,10 @@ class _Run:
         self._until = now + worker._lease_for  # As far as is known here.
         self._next_beat = now + worker._lease_for / 3
         self._last_beat = 0.0
-        self._lines_at = 0.0
         self._failures = 0
+        self._at_once = _LINES_AT_ONCE  # Bytes of lines; fewer while that goes wrong.
+        self._refused_lines = 0
+        self._is_lost = False  # The lease.
         self._has_ended = False  # The handler; guarded by _bell, as are all of these.
         self._result: Any = None
         self._error: Optional[BaseException] = None
@@ -962,9 +1008,8 @@ class _Run:
         except RuntimeError:  # No more threads.
             return self._conclude("release", {}, "given_back")
         while not self._is_to_end(timeout_at):
-            self._send_lines(until=0)
-            self._beat_if_due()
-        self._send_lines(until=self._until)
+            self._beat(self._patience())
+        self._drain()
         with self._bell:
             error = self._error if self._has_ended else self.attempt.why
             result = self._result
@@ -993,7 +1038,7 @@ class _Run:
                 patience = self._worker._lease_for / 3 if isinstance(self.attempt.why, TimedOutError) else _ENDS_SOON
                 if now >= self._asked_at + patience:
                     return True
-                due = min(self._beat_at(), self._lines_at if self.attempt._lines else float("inf"))
+                due = self._beat_at()
                 if now >= due:
                     return False
                 wakes = min(due, self._asked_at + patience, timeout_at if self.attempt.why is None else float("inf"))
@@ -1002,66 +1047,117 @@ class _Run:
 
     # -- The lease -------------------------------------------------------------------------------------
 
-    def _is_lost(self) -> bool:
-        return isinstance(self.attempt.why, (StaleLeaseError, CancelledError)) or _is_over(self.attempt.why)
+    def _spare(self) -> float:
+        """How long there is for lines: the last third of the lease is for what became of the task."""
+        return self._until - self._worker._lease_for / 3 - time.monotonic()
 
     def _beat_at(self) -> float:
-        if self._is_lost():
+        if self._is_lost:
             return float("inf")
-        if self.attempt._progress is None or self._failures > 0:
+        if self._failures > 0 or (self.attempt._progress is None and not self.attempt._lines):
             return self._next_beat
-        return min(self._next_beat, self._last_beat + _BETWEEN_PROGRESS)
+        return min(self._next_beat, self._last_beat + _BETWEEN_BEATS)
 
-    def _beat_if_due(self) -> None:
+    def _drain(self) -> None:
+        """The handler says nothing more. What it has logged is still told, and the lease is kept meanwhile; but lines are given up before the lease is in danger."""
         with self._bell:
-            if time.monotonic() < self._beat_at():
-                return
-            progress, self.attempt._progress = self.attempt._progress, None
+            self.attempt._is_over = True
+        while self.attempt._lines and not self._is_lost and self._spare() > 0:
+            self._beat(max(0.001, self._spare()))
+            if self._failures > 0:
+                time.sleep(max(0, min(self._next_beat - time.monotonic(), self._spare())))
+        given_up = self._refused_lines + len(self.attempt._lines)
+        if given_up > 0 and not self._is_lost:  # Who has lost the task has no say.
+            _log.warning("task %s: %d of its lines could not be kept", self.attempt.id, given_up)
+
+    def _beat(self, timeout: float) -> None:
+        """Extends the lease, and tells what the handler says, in one request."""
         lease_for = self._worker._lease_for
         self._last_beat = began = time.monotonic()
-        body: Dict[str, Any] = {"for": _millis(lease_for)}
-        if progress:
-            body["progress"] = progress
+        with self._bell:
+            progress, self.attempt._progress = self.attempt._progress, None
+            # If it was of no use with lines, then without: they can wait, the lease cannot.
+            is_urgent = not self.attempt._is_over and self._failures > 0 and self._until - began < lease_for / 2
+            lines = [] if is_urgent else self._next_lines()
         try:
-            self._post("extend", body, until=0)
+            self._extend(progress, lines, timeout)
             self._until = began + lease_for
             self._next_beat = began + lease_for / 3
             self._failures = 0
-        except (HandoffError, ValueError) as error:
-            if isinstance(error, HandoffError) and _is_over(error):
-                return self.ask_to_stop(error)
-            # A progress that the server does not take must not cost the lease.
-            is_refused = not isinstance(error, HandoffError) or error.code == "bad_request"
-            with self._bell:
-                if self.attempt._progress is None and not is_refused:
-                    self.attempt._progress = progress
-            self._failures += 1
-            now = time.monotonic()
-            self._next_beat = now + (0 if is_refused and progress else _backoff(self._failures, lease_for / 6))
-            if self._next_beat >= self._until:
-                lost = StaleLeaseError("stale_lease", "the lease could not be extended in time")
-                lost.__cause__ = error
-                self.ask_to_stop(lost)
+            self._at_once = min(_LINES_AT_ONCE, self._at_once * 2)
+        except (HandoffError, TypeError, ValueError) as error:
+            self._on_failure(error, progress, lines)
 
-    def _send_lines(self, until: float) -> None:
-        while True:
-            with self._bell:
-                if not self.attempt._lines:
-                    return
-                line = self.attempt._lines.pop(0)
-                is_lost = self._is_lost()
-            try:
-                if not is_lost:
-                    self._post("log", {"line": line}, until=until)
-            except HandoffError as error:
-                if until == 0 and _may_pass(error):
-                    with self._bell:
-                        self.attempt._lines.insert(0, line)
-                        self._lines_at = time.monotonic() + _backoff(1)
-                    return
+    def _extend(self, progress: Optional[Dict[str, Any]], lines: List[str], timeout: float) -> None:
+        """The lines go with it: all are kept, and the lease is extended, or neither."""
+        extend: Dict[str, Any] = {"for": _millis(self._worker._lease_for)}
+        if progress:
+            extend["progress"] = progress
+        if not lines:
+            return self._post("extend", extend, until=0, timeout=timeout)
+        body = [{"id": self.attempt.id, "lease": self._lease, "extend": extend, "log": lines}]
+        try:
+            answer = self._handoff.call("POST", "/v1/outcomes", body, until=0, timeout=timeout)
+        except HandoffError as error:
+            if error.code == "not_found":  # That there is no such route says nothing of the task.
+                raise _error("bad_request", error.message, status=error.status) from error
+            raise
+        refusal = answer["results"][0].get("error")
+        if refusal:
+            raise _error(refusal["code"], refusal["message"], status=409)
 
-    def _post(self, verb: str, body: Dict[str, Any], until: float, on_loss: Callable[[HandoffError], object] = lambda _: None) -> None:
-        timeout = max(1.0, self._worker._lease_for / 3)
+    def _on_failure(self, error: Exception, progress: Optional[Dict[str, Any]], lines: List[str]) -> None:
+        if _is_over(error):
+            return self._lose(error)
+        with self._bell:
+            if self.attempt._progress is None:
+                self.attempt._progress = progress
+            self.attempt._lines[:0] = lines
+            del self.attempt._lines[:-_MOST_LINES]
+            if lines:
+                self._at_once = min(self._at_once, _size_of(lines) // 2)
+            if not isinstance(error, HandoffError) or error.code in ("bad_request", "too_large", "method_not_allowed"):
+                self._give_way(error, progress, lines)
+        self._failures += 1
+        self._next_beat = time.monotonic() + _backoff(self._failures, self._worker._lease_for / 6)
+        if self._next_beat >= self._until and not self.attempt._is_over:
+            lost = StaleLeaseError("stale_lease", "the lease could not be extended in time")
+            lost.__cause__ = error
+            self._lose(lost)
+
+    def _give_way(self, error: Exception, progress: Optional[Dict[str, Any]], lines: List[str]) -> None:
+        """What the server does not take must not cost the lease."""
+        if isinstance(error, HandoffError) and error.code == "too_large" and len(lines) > 1:
+            return  # Fewer at a time may do.
+        if progress:
+            if self.attempt._progress is progress:
+                self.attempt._progress = None
+            return
+        self._refused_lines += len(lines)
+        del self.attempt._lines[:len(lines)]
+
+    def _next_lines(self) -> List[str]:
+        waiting = self.attempt._lines
+        count, size = 0, 0
+        while count < len(waiting):
+            size += _size_of(waiting[count:count + 1])
+            if count > 0 and size > self._at_once:
+                break
+            count += 1
+        lines, waiting[:count] = waiting[:count], []
+        return lines
+
+    def _lose(self, why: Exception) -> None:
+        self._is_lost = True
+        self.ask_to_stop(why)
+
+    def _patience(self) -> float:
+        """Of one try."""
+        return max(1.0, self._worker._lease_for / 3)
+
+    def _post(self, verb: str, body: Dict[str, Any], until: float, on_loss: Callable[[HandoffError], object] = lambda _: None,
+              timeout: Optional[float] = None) -> None:
+        timeout = timeout or self._patience()
         self._handoff.call("POST", f"/v1/tasks/{self.attempt.id}/{verb}", {"lease": self._lease, **body}, timeout=timeout, until=until, on_loss=on_loss)
 
     # -- What became of it -----------------------------------------------------------------------------
@@ -1127,6 +1223,10 @@ class _Run:
 def _well_formed(text: str) -> str:
     """Halves of characters are no UTF-8."""
     return text[:_LONGEST_ERROR].encode("utf-8", "replace").decode()
+
+
+def _size_of(lines: List[str]) -> int:
+    return sum(len(each.encode()) for each in lines)
 
 
 def _text_of(error: BaseException) -> str:

@@ -19,7 +19,7 @@ export interface HandoffOptions {
   url?: string;
   /** Otherwise HANDOFF_TOKEN, or none. */
   token?: string;
-  /** How long a call is tried again while the server is away, or the queue is full. 10s. */
+  /** How long a call is tried again while the server is away, or the queue is full; a wait, from when the server went away. 10s. */
   retryFor?: Duration;
   /** For one try. 30s. */
   timeout?: Duration;
@@ -197,7 +197,7 @@ export class Handoff {
     try {
       return (await this.call("POST", `${path}/${verb}`, call, () => ++losses)) as Task;
     } catch (error) {
-      if (losses > 0 && error instanceof HandoffError && error.code === "conflict") return this.get(id, call);
+      if (losses > 0 && error instanceof HandoffError && error.code === "conflict") return this.get(id, { ...call, body: undefined } as Call);
       throw error;
     }
   }
@@ -246,13 +246,27 @@ export class Handoff {
     for (;;) {
       const began = monotonicNow();
       const waitMs = Math.min(longestWaitMs, Math.max(0, deadline - began));
-      const call = { retryFor: options.retryFor, signal: options.signal, timeoutMs: waitMs + this.#timeoutMs };
-      const look = (await this.call("GET", `${path}?wait=${toDuration(waitMs)}`, call as Call)) as T;
+      const call = { retryFor: 0, signal: options.signal, timeoutMs: waitMs + this.#timeoutMs };
+      const waited = this.call("GET", `${path}?wait=${toDuration(waitMs)}`, call as Call);
+      const look = (await waited.catch((error: unknown) => this.#lookAgain(path, error, deadline, options))) as T;
       if (isOver(look)) return look;
       if (monotonicNow() >= deadline) throw new WaitTimeoutError("timed_out", `${what} has not finished within ${options.timeout}`);
       // A server that ends answers early.
       if (monotonicNow() - began < waitMs / 2) await pause(backoff(1), options.signal);
     }
+  }
+
+  // The server has all of retryFor to come back, from when it went away, however long it was waited for before. Whether it is back is asked without waiting.
+  async #lookAgain(path: string, error: unknown, deadline: number, options: CallOptions): Promise<unknown> {
+    if (!(error instanceof HandoffError) || !mayPass(error)) throw error;
+    const now = monotonicNow();
+    const ends = Math.min(deadline, now + (options.retryFor === undefined ? this.#retryForMs : toMillis(options.retryFor)));
+    const delay = delayBefore(1, error);
+    if (now + delay > ends) throw error;
+    await pause(delay, options.signal);
+    options.signal?.throwIfAborted();
+    const timeoutMs = Math.min(this.#timeoutMs, Math.max(1000, deadline - monotonicNow()));
+    return this.call("GET", path, { signal: options.signal, timeoutMs, until: () => ends } as Call);
   }
 
   /** One call, made again while that may help: the body of its answer. `onLoss` hears of each try that had no answer. For what this class has no method for. */
@@ -277,7 +291,7 @@ export class Handoff {
       } catch (error) {
         if (!(error instanceof HandoffError) || !mayPass(error)) throw error;
         if (error.status === 0) onLoss();
-        const delay = Math.max(backoff(number), (error.retryAfterMs ?? 0) * (1 + Math.random() / 4));
+        const delay = delayBefore(number, error);
         if (monotonicNow() + delay > (call.until?.() ?? ends)) throw error;
         await pause(delay, call.signal, call.hurry);
         call.signal?.throwIfAborted();
@@ -285,6 +299,11 @@ export class Handoff {
       }
     }
   }
+}
+
+// Before it is tried again; no shorter than the server asks for.
+function delayBefore(number: number, error: HandoffError): number {
+  return Math.max(backoff(number), (error.retryAfterMs ?? 0) * (1 + Math.random() / 4));
 }
 
 /** True if the same request may be answered otherwise a little later. */

@@ -15,13 +15,14 @@
 //   1. stop(), or a signal. Nothing is claimed any more; the claim that waits is ended, and what came with it goes back.
 //   2. Handlers may go on for `grace`. task.stopping tells those who want to know.
 //   3. task.signal is aborted. Who does not end soon is given back all the same: a process that exits now loses nothing.
+//   4. The server is told that the worker leaves, so that it is not seen any longer.
 import { setMaxListeners } from "node:events";
 import { hostname } from "node:os";
 import { mayPass, type Call, type Handoff } from "./client.js";
 import { backoff, monotonicNow, pause, toDuration, toMillis, type Duration } from "./duration.js";
 import { CancelledError, Defer, Fail, HandoffError, Retry, StoppingError, TimedOutError } from "./errors.js";
 import { newId } from "./ids.js";
-import { isOver, Lease } from "./lease.js";
+import { isOver, Lease, wellFormed } from "./lease.js";
 import type { Claimed } from "./model.js";
 
 export interface WorkerOptions {
@@ -33,7 +34,7 @@ export interface WorkerOptions {
   leaseFor?: Duration;
   /** How long handlers may go on after stop(). 25s. */
   grace?: Duration;
-  /** How the server calls it; otherwise host and process. */
+  /** How the server calls it; otherwise host and process, and from the second of a process on a number. */
   name?: string;
   /** Of one claim. 30s. */
   wait?: Duration;
@@ -87,6 +88,7 @@ export type Handler<Payload = unknown, Result = unknown> = (payload: Payload, ta
 const mostAtOnce = 1000;
 const longestError = 16_384;
 const endsSoonMs = 1000;
+const leaveForMs = 1000;
 
 /** Works on tasks, `concurrency` at a time, until it is stopped. */
 export class Worker {
@@ -109,7 +111,7 @@ export class Worker {
   constructor(handoff: Handoff, options: WorkerOptions) {
     this.#handoff = handoff;
     setMaxListeners(0, this.#stopping.signal, this.#hurrying.signal); // Each handler listens.
-    const { concurrency = 10, name = `${hostname()}/${process.pid}`, log = (message) => console.error(`handoff: ${message}`) } = options;
+    const { concurrency = 10, name = ownName(), log = (message) => console.error(`handoff: ${message}`) } = options;
     if (!Number.isInteger(concurrency) || concurrency < 1) throw new TypeError(`concurrency is a whole number from 1, got ${concurrency}`);
     if (options.queues.length === 0) throw new TypeError("a worker needs a queue");
     this.#options = { queues: [...options.queues], concurrency, name, log };
@@ -150,6 +152,7 @@ export class Worker {
     } finally {
       this.stop();
       await Promise.all([this.#finish(), this.#releaseLostClaim(undefined).catch(() => {})]);
+      await this.#leave();
       options.signal?.removeEventListener("abort", stop);
       for (const each of signals) process.removeListener(each, onSignal);
     }
@@ -244,11 +247,12 @@ export class Worker {
     try {
       // Whoever is asked to stop has a moment; then it is told what became of the task, and what the handler says no longer counts.
       const ended = await Promise.race([handler, this.#patience(aborter.signal)]);
-      await lease.close();
+      timer?.cancel();
+      const givenUp = await lease.close();
+      if (givenUp > 0) this.#options.log(`task ${claimed.id}: ${givenUp} of its lines could not be kept`);
       await this.#tell(lease, claimed, ended, aborter.signal);
       await endOf(handler, hurrying); // It takes up its place until it ends.
     } finally {
-      timer?.cancel();
       hurrying.removeEventListener("abort", hurry);
     }
   }
@@ -276,7 +280,7 @@ export class Worker {
       signal,
       stopping: this.#stopping.signal,
       progress: (fraction, note) => lease.progress({ fraction, ...(note === undefined ? {} : { note: wellFormed(note) }) }),
-      log: (line) => lease.log(wellFormed(line)),
+      log: (line) => lease.log(line),
     };
   }
 
@@ -346,6 +350,19 @@ export class Worker {
     this.#hurrying.abort(new StoppingError("the worker ends, and its grace is over"));
     await all;
   }
+
+  // Otherwise it would be seen for two minutes more. That is all, so it is said once.
+  async #leave(): Promise<void> {
+    const call = { body: { worker: this.#options.name }, retryFor: 0, timeoutMs: leaveForMs };
+    await this.#handoff.call("POST", "/v1/workers/leave", call).catch(() => {});
+  }
+}
+
+let workers = 0; // Of this process, without names of their own.
+
+function ownName(): string {
+  const name = `${hostname()}/${process.pid}`;
+  return ++workers === 1 ? name : `${name}/${workers}`;
 }
 
 type Verb = "done" | "fail" | "defer" | "release";
@@ -383,6 +400,3 @@ function textOf(error: unknown): string {
     return "what was thrown cannot be shown";
   }
 }
-
-// Halves of characters are no UTF-8.
-const wellFormed = (text: string): string => Buffer.from(text, "utf8").toString("utf8");

@@ -165,6 +165,34 @@ test("result() gives what the handler returned, waits past a restart, and reject
   assert.match(error.message, /no need/);
 });
 
+test("result() goes on if the connection breaks after more than retryFor, each time, and a server that does not come back is an UnavailableError", async (t) => {
+  const server = await Server.start(t);
+  const handoff = new Handoff({ url: server.url });
+  const proxy = await Proxy.start(t, server.port);
+  const { id } = await handoff.enqueue(email);
+  const retryForMs = 400;
+  const patient = new Handoff({ url: proxy.url, retryFor: retryForMs / 1000 });
+  const result = patient.result(id);
+  result.catch(() => {});
+  const isWaitedForTooLong = (from) => eventually(() => proxy.requests.findIndex((line, at) => at >= from && line.includes("?wait=") && performance.now() > proxy.times[at] + retryForMs + 1) + 1);
+  for (let cuts = 0, seen = 0; cuts < 2; ++cuts) {
+    seen = await isWaitedForTooLong(seen);
+    proxy.cut();
+  }
+  const { tasks: [claimed] } = await handoff.call("POST", "/v1/claim", { body: { queues: ["email"] } });
+  await handoff.call("POST", `/v1/tasks/${id}/done`, { body: { lease: claimed.lease, result: { sent: true } } });
+  assert.deepEqual(await result, { sent: true });
+
+  const { id: other } = await handoff.enqueue(email);
+  const seen = proxy.requests.length;
+  const wait = patient.wait(other);
+  wait.catch(() => {});
+  await eventually(() => proxy.requests.length > seen);
+  await server.kill();
+  proxy.cut();
+  await rejected(wait, UnavailableError);
+});
+
 test("a call that is aborted rejects with the reason, also while it waits to try again", async (t) => {
   const server = await Server.start(t);
   const handoff = new Handoff({ url: server.url });

@@ -86,7 +86,7 @@ export class Server {
   }
 }
 
-// Passes bytes on to the server. An answer to a request that `loses` names is lost: the server has given it, and the connection is cut.
+// Passes bytes on to the server, late if it is to. An answer to a request that `loses` names is lost: the server has given it, and the connection is cut.
 export class Proxy {
   #server;
   #sockets = new Set();
@@ -95,16 +95,22 @@ export class Proxy {
   losses = 0;
   answers = 0; // Parts of answers that were passed on.
   loses = () => false;
+  delayMs = 0; // Of what is sent to the server.
 
   static async start(test, port) {
     const proxy = new Proxy();
     proxy.#server = net.createServer((client) => proxy.#connect(client, port));
     await new Promise((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
     test.after(() => {
-      for (const each of proxy.#sockets) each.destroy();
+      proxy.cut();
       proxy.#server.close();
     });
     return proxy;
+  }
+
+  // All connections, in both directions.
+  cut() {
+    for (const each of this.#sockets) each.destroy();
   }
 
   get url() {
@@ -130,7 +136,8 @@ export class Proxy {
         this.times.push(performance.now());
         losing = this.loses(line);
       }
-      upstream.write(data);
+      if (this.delayMs > 0) setTimeout(() => upstream.write(data), this.delayMs); // In order: timers of one time are.
+      else upstream.write(data);
     });
     upstream.on("data", (data) => {
       if (!losing) {

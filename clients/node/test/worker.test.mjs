@@ -87,6 +87,53 @@ test("progress and lines are seen while the handler works", async (t) => {
   await run;
 });
 
+test("a thousand lines over a slow connection do not cost the lease, and all are kept", async (t) => {
+  const { proxy, handoff, worker, lines } = await setUp(t, { leaseFor: "3s" });
+  proxy.delayMs = 40; // One line at a time would take 40 s.
+  worker.handle("welcome", (_, task) => {
+    for (let i = 0; i < 1000; ++i) task.log(`line ${i} ${"x".repeat(3000)}`);
+    return task.attempt;
+  });
+  const run = worker.run();
+  const { id } = await handoff.enqueue(email);
+  assert.equal(await handoff.result(id, { timeout: "60s" }), 1);
+  worker.stop();
+  assert.deepEqual(await run, { done: 1, failed: 0, deferred: 0, cancelled: 0, givenBack: 0, stale: 0 });
+  const kept = await handoff.log(id);
+  assert.deepEqual([kept.length, kept[0].line.slice(0, 7), kept[999].line.slice(0, 9)], [1000, "line 0 ", "line 999 "]);
+  assert.deepEqual(lines, []);
+});
+
+test("lines that do not get through are given up rather than the lease", async (t) => {
+  const { proxy, handoff, worker, lines } = await setUp(t, { leaseFor: "2s" });
+  proxy.loses = (line) => /\/(log|outcomes) /.test(line);
+  worker.handle("welcome", async (_, task) => {
+    task.log("a line");
+    await eventually(() => proxy.requests.filter((line) => line.includes("/extend ")).length >= 2);
+    return task.attempt;
+  });
+  const run = worker.run();
+  const { id } = await handoff.enqueue(email);
+  assert.equal(await handoff.result(id, { timeout: "60s" }), 1);
+  worker.stop();
+  assert.equal((await run).done, 1);
+  assert.deepEqual(lines, [`task ${id}: 1 of its lines could not be kept`]);
+});
+
+test("progress that the server does not take costs neither lines nor the lease", async (t) => {
+  const { handoff, worker } = await setUp(t);
+  worker.handle("welcome", (_, task) => {
+    task.progress(17);
+    task.log("a line");
+  });
+  const run = worker.run();
+  const { id } = await handoff.enqueue(email);
+  await handoff.result(id, { timeout: "60s" });
+  assert.deepEqual((await handoff.log(id)).map((each) => each.line), ["a line"]);
+  worker.stop();
+  assert.equal((await run).done, 1);
+});
+
 test("what a handler throws is kept, and it is tried again; Retry, Defer and Fail say how", async (t) => {
   const { handoff, worker } = await setUp(t);
   await handoff.setQueue("email", { backoff: { kind: "fixed", delay: "1ms" } });
@@ -221,6 +268,34 @@ test("a worker that stops lets its handlers finish, and claims no more", async (
   assert.deepEqual(await run, { done: 1, failed: 0, deferred: 0, cancelled: 0, givenBack: 0, stale: 0 });
   assert.equal((await handoff.get(first)).result, "finished");
   assert.equal((await handoff.get(second)).state, "ready");
+});
+
+test("a worker that has ended is not seen any longer, and two of one process are two", async (t) => {
+  const { handoff, worker } = await setUp(t);
+  const other = new Worker(handoff, { queues: ["email"] });
+  const names = async () => (await handoff.call("GET", "/v1/workers")).workers.map((each) => each.name).filter((name) => !name.startsWith("push/")); // The server's own.
+  const [run, otherRun] = [worker.run(), other.run()];
+  const both = await eventually(async () => {
+    const found = await names();
+    return found.length === 2 && found;
+  });
+  other.stop();
+  await otherRun;
+  const [left] = await names();
+  assert.ok(both.includes(left));
+  worker.stop();
+  await run;
+  assert.deepEqual(await names(), []);
+});
+
+test("a worker ends although nobody answers when it leaves", async (t) => {
+  const { proxy, worker } = await setUp(t);
+  const run = worker.run();
+  await eventually(() => proxy.requests.length > 0);
+  proxy.loses = (line) => line.includes("/v1/workers/leave");
+  worker.stop();
+  assert.equal((await run).done, 0);
+  assert.equal(proxy.losses, 1);
 });
 
 test("what is not finished when the grace is over goes back at once, at no cost", async (t) => {

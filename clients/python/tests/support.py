@@ -84,15 +84,17 @@ class Server:
 
 
 class Proxy:
-    """Passes bytes on to the server. An answer to a request that `loses` names is lost: the server has given it, and the connection is cut."""
+    """Passes bytes on to the server, late if it is to. An answer to a request that `loses` names is lost: the server has given it, and the connection is cut."""
 
     def __init__(self, port: int) -> None:
         self.loses: Callable[[str], bool] = lambda line: False
+        self.delay = 0.0  # Of each request.
         self.requests: List[str] = []  # First lines.
         self.times: List[float] = []  # When they came.
         self.losses = 0
         self.answers = 0  # Parts of answers that were passed on.
         self._port = port
+        self._sockets: List[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
@@ -101,7 +103,12 @@ class Proxy:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
-                upstream = socket.create_connection(("127.0.0.1", self._port))
+                try:
+                    upstream = socket.create_connection(("127.0.0.1", self._port))
+                except OSError:
+                    client.close()
+                    continue
+                self._sockets += [client, upstream]
                 state = {"losing": False}
                 threading.Thread(target=self._to_server, args=(client, upstream, state), daemon=True).start()
                 threading.Thread(target=self._to_client, args=(client, upstream, state), daemon=True).start()
@@ -114,6 +121,7 @@ class Proxy:
                     self.times.append(time.monotonic())
                     self.requests.append(line)
                     state["losing"] = self.loses(line)
+                    time.sleep(self.delay)
                 upstream.sendall(data)
             upstream.shutdown(socket.SHUT_WR)
 
@@ -129,6 +137,12 @@ class Proxy:
             with contextlib.suppress(OSError):
                 each.shutdown(socket.SHUT_RDWR)
             each.close()
+
+    def cut(self) -> None:
+        """All connections, in both directions."""
+        for each in self._sockets:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
 
     def end(self) -> None:
         with contextlib.suppress(OSError):

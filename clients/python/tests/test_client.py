@@ -6,6 +6,7 @@ import datetime
 import json
 import subprocess
 import threading
+import time
 import unittest
 from typing import Any, List
 
@@ -163,6 +164,46 @@ class Client(ServerTest):
         with self.assertRaisesRegex(TaskFailedError, "no need") as caught:
             handoff.result(other.id)
         self.assertEqual(caught.exception.task.state, "cancelled")
+
+    def test_result_goes_on_if_the_connection_breaks_after_more_than_retry_for_each_time_and_a_server_that_does_not_come_back_is_unavailable(self) -> None:
+        proxy = self.proxy()
+        retry_for = 0.4
+        patient = self.client(proxy.url, retry_for=retry_for)
+        mail = self.handoff.enqueue("email", "welcome")
+        outcomes: List[Any] = []
+
+        def ask(id: str) -> threading.Thread:
+            def look() -> None:
+                try:
+                    outcomes.append(patient.result(id))
+                except Exception as error:
+                    outcomes.append(error)
+
+            thread = threading.Thread(target=look, daemon=True)
+            thread.start()
+            return thread
+
+        def is_waited_for_too_long(start: int) -> int:
+            asked = list(zip(proxy.requests, proxy.times))
+            found = [at for at in range(start, len(asked)) if "?wait=" in asked[at][0] and time.monotonic() > asked[at][1] + retry_for + 0.001]
+            return found[0] + 1 if found else 0
+
+        thread = ask(mail.id)
+        seen = 0
+        for _ in range(2):
+            seen = eventually(lambda: is_waited_for_too_long(seen), "a long wait")
+            proxy.cut()
+        claimed = self.handoff.call("POST", "/v1/claim", {"queues": ["email"]})["tasks"][0]
+        self.handoff.call("POST", f"/v1/tasks/{mail.id}/done", {"lease": claimed["lease"], "result": {"sent": True}})
+        thread.join(60)
+        self.assertEqual(outcomes, [{"sent": True}])
+
+        seen = len(proxy.requests)
+        thread = ask(self.handoff.enqueue("email", "welcome").id)
+        eventually(lambda: len(proxy.requests) > seen)
+        self.server.kill()
+        thread.join(60)
+        self.assertIsInstance(outcomes[1], UnavailableError)
 
     def test_the_steps_of_a_workflow_get_the_results_of_those_before_them(self) -> None:
         worker = Worker(self.handoff, ["shop"])

@@ -99,6 +99,71 @@ class Working(ServerTest):
             self.handoff.result(mail.id)
             self.assertEqual([each.line for each in self.handoff.log(mail.id)], ["line 0", "line 1", "line 2", "the end"])
 
+    def test_a_thousand_lines_over_a_slow_connection_do_not_cost_the_lease_and_all_are_kept(self) -> None:
+        self.proxied.delay = 0.04  # One line at a time would take 40 s.
+        worker = self.worker(lease_for=3)
+
+        @worker.handler("welcome")
+        def welcome(payload: Any, task: Attempt) -> int:
+            for number in range(1000):
+                task.log(f"line {number} " + "x" * 3000)
+            return task.attempt
+
+        running = Running(worker)
+        mail = self.handoff.enqueue("email", "welcome")
+        self.assertEqual(self.handoff.result(mail.id, timeout=60), 1)
+        self.assertEqual(running.stop(), WorkerReport(done=1))
+        kept = [each.line for each in self.handoff.log(mail.id)]
+        self.assertEqual((len(kept), kept[0][:7], kept[-1][:9]), (1000, "line 0 ", "line 999 "))
+
+    def test_a_handler_that_logs_faster_than_it_can_be_told_is_stopped_when_its_time_is_over(self) -> None:
+        self.proxied.delay = 0.01
+        worker = self.worker(lease_for=3)
+        enough = threading.Event()
+        self.addCleanup(enough.set)
+
+        @worker.handler("welcome")
+        def welcome(payload: Any, task: Attempt) -> None:
+            while not enough.is_set() and not task.stop.wait(0.001):
+                task.log("another line")
+            task.check()
+
+        running = Running(worker)
+        mail = self.handoff.enqueue("email", "welcome", timeout="100ms", max_attempts=1)
+        self.assertEqual(self.handoff.wait(mail.id, timeout=30).reason, "it took longer than 100ms")
+        self.assertEqual(running.stop(), WorkerReport(failed=1))
+
+    def test_lines_that_do_not_get_through_are_given_up_rather_than_the_lease(self) -> None:
+        self.proxied.loses = lambda line: "/log " in line or "/outcomes " in line
+        worker = self.worker(lease_for=2)
+
+        @worker.handler("welcome")
+        def welcome(payload: Any, task: Attempt) -> int:
+            task.log("a line")
+            eventually(lambda: sum("/extend " in line for line in self.proxied.requests) >= 2)
+            return task.attempt
+
+        with self.assertLogs("handoff", logging.WARNING) as logged:
+            running = Running(worker)
+            mail = self.handoff.enqueue("email", "welcome")
+            self.assertEqual(self.handoff.result(mail.id, timeout=60), 1)
+            self.assertEqual(running.stop(), WorkerReport(done=1))
+        self.assertEqual([each.getMessage() for each in logged.records], [f"task {mail.id}: 1 of its lines could not be kept"])
+
+    def test_progress_that_the_server_does_not_take_costs_neither_lines_nor_the_lease(self) -> None:
+        worker = self.worker()
+
+        @worker.handler("welcome")
+        def welcome(payload: Any, task: Attempt) -> None:
+            task.progress(payload if payload else float("nan"))
+            task.log("a line")
+
+        with self.running(worker):
+            for payload in (17, None):
+                mail = self.handoff.enqueue("email", "welcome", payload)
+                self.handoff.result(mail.id, timeout=60)
+                self.assertEqual([each.line for each in self.handoff.log(mail.id)], ["a line"])
+
     def test_what_a_handler_raises_is_kept_and_it_is_tried_again_and_retry_defer_and_fail_say_how(self) -> None:
         self.handoff.set_queue("email", backoff={"kind": "fixed", "delay": "1ms"})
         worker = self.worker()
@@ -278,6 +343,32 @@ class Working(ServerTest):
         self.assertEqual(running.stop(), WorkerReport(done=1))
         self.assertEqual(self.handoff.get(first).result, "finished")
         self.assertEqual(self.handoff.get(second).state, "ready")
+
+    def names(self) -> List[str]:
+        names = [each["name"] for each in self.handoff.call("GET", "/v1/workers")["workers"]]
+        return [each for each in names if not each.startswith("push/")]  # The server's own.
+
+    def test_a_worker_that_has_ended_is_not_seen_any_longer_and_two_of_one_process_are_two(self) -> None:
+        first, second = Running(self.worker()), Running(self.worker())
+
+        def two() -> List[str]:
+            found = self.names()
+            return found if len(found) == 2 else []
+
+        both = eventually(two)
+        first.stop()
+        left = self.names()
+        self.assertEqual(len(left), 1)
+        self.assertIn(left[0], both)
+        second.stop()
+        self.assertEqual(self.names(), [])
+
+    def test_a_worker_ends_although_nobody_answers_when_it_leaves(self) -> None:
+        running = Running(self.worker())
+        eventually(self.names)
+        self.proxied.loses = lambda line: "/v1/workers/leave" in line
+        self.assertEqual(running.stop(), WorkerReport())
+        self.assertEqual(self.proxied.losses, 1)
 
     def test_what_is_not_finished_when_the_grace_is_over_goes_back_at_once_at_no_cost(self) -> None:
         worker = self.worker(grace=0)
