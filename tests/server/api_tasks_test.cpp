@@ -162,13 +162,39 @@ TEST_F(ApiTasks, AreCountedForTheQueueThatWasFull) {
   EXPECT_EQ(rejected("large").value_or(0), 0);
 }
 
+// "Try again" would be said for ever.
+TEST_F(ApiTasks, AreTooLargeIfTheirQueueCouldNeverHoldThem) {
+  ASSERT_EQ(put("/v1/queues/small",
+                R"({"capacity":1,"capacity_bytes":10,"when_full":"block","block_for":"10m"})")
+                .status,
+            200);
+  const auto expect_too_large = [](const Reply& reply, std::string_view field) {
+    EXPECT_EQ(reply.status, 413) << reply.answer.body;
+    EXPECT_EQ(reply.at("error.code"), "too_large");
+    EXPECT_EQ(reply.at("error.field"), field);
+    EXPECT_EQ(reply.answer.header("retry-after"), "");
+  };
+  const std::string task = R"({"queue":"small","kind":"k"})";
+  const std::string large = R"({"queue":"small","kind":"k","payload":"0123456789abcdef"})";
+  expect_too_large(post("/v1/tasks/batch", "[" + task + "," + task + "]"), "[1].queue");
+  expect_too_large(post("/v1/tasks", large), "payload");
+  expect_too_large(post("/v1/workflows", R"({"steps":[{"name":"a","task":)" + task +
+                                             R"(},{"name":"b","task":)" + task + "}]}"),
+                   "steps.b.queue");
+  EXPECT_EQ(post("/v1/tasks", large).at("error.message"),
+            "queue \"small\" may never hold more than 10 bytes of payloads, and these are 18");
+  EXPECT_EQ(get("/v1/queues/small").at("rates.rejected"), "0");
+}
+
 TEST_F(ApiTasks, OfABatchOfOneHaveAnIndex) {
   ASSERT_EQ(put("/v1/queues/small", R"({"capacity":1})").status, 200);
   add("small");
   const auto field = [&](std::string_view body) {
     const Reply reply = post("/v1/tasks/batch", body);
     const std::string named = reply.at("error.field");
-    if (reply.status != 503) EXPECT_THAT(reply.at("error.message"), HasSubstr(named));
+    if (reply.status != 503) {
+      EXPECT_THAT(reply.at("error.message"), HasSubstr(named));
+    }
     return named;
   };
   const std::string lost = R"("after":["01a1e8d0-9b61-7000-9072-e55e3f0443e8"])";

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,6 +58,25 @@ struct NewRow {
   Time at;
   int max_attempts = 0;
   int waits_on = 0;
+};
+
+// What a batch asks of its queues, task by task.
+class Demand {
+ public:
+  struct OfQueue {
+    std::int64_t tasks = 0;
+    std::int64_t bytes = 0;
+  };
+  // All that is asked of its queue by now.
+  const OfQueue& add(const NewTask& task) {
+    OfQueue& all = queues_[task.queue];
+    ++all.tasks;
+    all.bytes += static_cast<std::int64_t>(task.payload.size());
+    return all;
+  }
+
+ private:
+  std::map<std::string_view, OfQueue> queues_;
 };
 
 // A task that may be claimed.
@@ -159,6 +179,11 @@ class SqliteTransaction final : public Transaction {
   TaskError refuse(std::size_t index, TaskError::Code code, std::string_view field,
                    std::string message);
   std::optional<TaskError> check_room(std::span<const NewTask> tasks);
+  std::optional<TaskError> check_room_closely(std::span<const NewTask> tasks);
+  std::optional<TaskError> check_fits_ever(std::size_t index, const NewTask& task,
+                                           const Demand::OfQueue& wanted);
+  std::optional<TaskError> check_fits_now(std::size_t index, const NewTask& task,
+                                          const Demand::OfQueue& wanted);
   std::optional<TaskError> check_after(std::span<const NewTask> tasks);
   NewRow row_for(const NewTask& task);
   void write(std::span<const NewRow> rows);
