@@ -21,19 +21,12 @@ std::expected<StartedWorkflow, TaskError> Tasks::start(const Workflow& workflow)
       return std::unexpected(std::move(*error));
     }
   }
-  std::string full_queue;
-  auto started = transact<StartedWorkflow>(*core_, [&](Transaction& transaction) {
-    full_queue.clear();  // This may be its second run.
-    auto result = transaction.start(*prepared);
-    const bool is_full = !result && result.error().code == TaskError::Code::full;
-    // A store elsewhere has counted it.
-    if (is_full && core_->elsewhere() == nullptr) {
-      full_queue = prepared->steps[transaction.refused()].task.queue;
-    }
-    return result;
-  });
-  const bool is_refused = !started && started.error().code == TaskError::Code::full;
-  if (is_refused && !full_queue.empty()) core_->note_full(full_queue, prepared->steps.size());
+  auto started = transact<StartedWorkflow>(
+      *core_, [&](Transaction& transaction) { return transaction.start(*prepared); });
+  // A store elsewhere has counted it, and names no queue.
+  if (!started && !started.error().queue.empty()) {
+    core_->note_full(started.error().queue, prepared->steps.size());
+  }
   return started;
 }
 

@@ -186,6 +186,23 @@ TEST_F(ApiTasks, AreTooLargeIfTheirQueueCouldNeverHoldThem) {
   EXPECT_EQ(get("/v1/queues/small").at("rates.rejected"), "0");
 }
 
+TEST_F(ApiTasks, ThatSomebodyWantsToBeToldOfNeedRoomForTheNews) {
+  ASSERT_EQ(put("/v1/queues/handoff.notify", R"({"capacity":1})").status, 200);
+  const std::string notify = R"(,"notify":{"url":"http://127.0.0.1:9/end"})";
+  post("/v1/tasks/" + add("q", notify) + "/cancel", "");
+  const std::string told = R"({"queue":"q","kind":"k")" + notify + "}";
+  const Reply full = post("/v1/tasks", told);
+  EXPECT_EQ(full.status, 503);
+  EXPECT_EQ(full.at("error.code"), "full");
+  EXPECT_EQ(full.at("error.field"), "notify");
+  EXPECT_THAT(full.at("error.message"), HasSubstr("\"handoff.notify\" holds 1 of 1 tasks"));
+  EXPECT_EQ(post("/v1/tasks/batch", "[" + told + "]").at("error.field"), "[0].notify");
+  EXPECT_EQ(
+      post("/v1/workflows", R"({"steps":[{"name":"a","task":)" + told + "}]}").at("error.field"),
+      "steps.a.notify");
+  add("q");
+}
+
 TEST_F(ApiTasks, OfABatchOfOneHaveAnIndex) {
   ASSERT_EQ(put("/v1/queues/small", R"({"capacity":1})").status, 200);
   add("small");

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "handoff/tasks/notify.hpp"
 #include "tasks/stores/sqlite/transaction.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
@@ -37,6 +38,16 @@ class BatchSoFar {
 bool has_room(const QueueRow& queue, const Demand::OfQueue& wanted) {
   return queue.unfinished() + wanted.tasks <= queue.settings->capacity &&
          queue.bytes + wanted.bytes <= queue.settings->capacity_bytes;
+}
+
+std::string holds_tasks(const QueueRow& queue) {
+  return fmt::format("queue \"{}\" holds {} of {} tasks", queue.name, queue.unfinished(),
+                     queue.settings->capacity);
+}
+
+std::string holds_bytes(const QueueRow& queue) {
+  return fmt::format("queue \"{}\" holds {} of {} bytes", queue.name, queue.bytes,
+                     queue.settings->capacity_bytes);
 }
 
 std::string insert_statement(int rows) {
@@ -100,7 +111,8 @@ TaskError SqliteTransaction::refuse(std::size_t index, TaskError::Code code, std
 std::optional<TaskError> SqliteTransaction::check_room(std::span<const NewTask> tasks) {
   Demand all;
   const auto fits = [&](const NewTask& task) {
-    return has_room(*rows_.queue(task.queue, true), all.add(task));
+    const bool is_in = has_room(*rows_.queue(task.queue, true), all.add(task));
+    return is_in && (task.notify_url.empty() || !full_of_notices());
   };
   return std::ranges::all_of(tasks, fits) ? std::nullopt : check_room_closely(tasks);
 }
@@ -148,13 +160,31 @@ std::optional<TaskError> SqliteTransaction::check_fits_ever(std::size_t index, c
 std::optional<TaskError> SqliteTransaction::check_fits_now(std::size_t index, const NewTask& task,
                                                            const Demand::OfQueue& wanted) {
   const QueueRow& queue = *rows_.queue(task.queue, true);
-  if (has_room(queue, wanted)) return std::nullopt;
-  const bool are_too_many = queue.unfinished() + wanted.tasks > queue.settings->capacity;
-  return refuse(index, TaskError::Code::full, "queue",
-                are_too_many ? fmt::format("queue \"{}\" holds {} of {} tasks", queue.name,
-                                           queue.unfinished(), queue.settings->capacity)
-                             : fmt::format("queue \"{}\" holds {} of {} bytes", queue.name,
-                                           queue.bytes, queue.settings->capacity_bytes));
+  if (!has_room(queue, wanted)) {
+    const bool are_too_many = queue.unfinished() + wanted.tasks > queue.settings->capacity;
+    return refuse_full(index, "queue", queue,
+                       are_too_many ? holds_tasks(queue) : holds_bytes(queue));
+  }
+  const QueueRow* const notices = task.notify_url.empty() ? nullptr : full_of_notices();
+  if (notices == nullptr) return std::nullopt;
+  const bool are_too_many = notices->unfinished() >= notices->settings->capacity;
+  return refuse_full(index, "notify", *notices,
+                     fmt::format("nobody more can be told how a task has ended: {}",
+                                 are_too_many ? holds_tasks(*notices) : holds_bytes(*notices)));
+}
+
+// A notice is stored whether it has room or not: the task could not end otherwise. So while there is none, nothing comes in that will need some.
+const QueueRow* SqliteTransaction::full_of_notices() {
+  const QueueRow* const notices = rows_.queue(notify_queue, false);
+  if (notices == nullptr || has_room(*notices, {.tasks = 1, .bytes = 1})) return nullptr;
+  return notices;
+}
+
+TaskError SqliteTransaction::refuse_full(std::size_t index, std::string_view field,
+                                         const QueueRow& queue, std::string message) {
+  TaskError error = refuse(index, TaskError::Code::full, field, std::move(message));
+  error.queue = queue.name;
+  return error;
 }
 
 // Those it waits for must be there, and may still be done. One that is there itself waits for nobody: it is not stored again.

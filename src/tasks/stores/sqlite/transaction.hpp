@@ -115,7 +115,6 @@ class SqliteTransaction final : public Transaction {
   std::expected<std::vector<Enqueued>, TaskError> insert(std::span<const NewTask> tasks) override;
   std::expected<std::vector<Enqueued>, TaskError> insert_kept(
       std::span<const NewTask> tasks) override;
-  std::size_t refused() const override { return refused_; }
   ClaimResult claim(const ClaimRequest& request) override;
   std::vector<Recorded> finish(std::span<const Outcome> outcomes) override;
   std::vector<Recorded> extend(std::span<const Extension> extensions) override;
@@ -178,6 +177,9 @@ class SqliteTransaction final : public Transaction {
   std::optional<Enqueued> find_duplicate(const NewTask& task);
   TaskError refuse(std::size_t index, TaskError::Code code, std::string_view field,
                    std::string message);
+  TaskError refuse_full(std::size_t index, std::string_view field, const QueueRow& queue,
+                        std::string message);
+  const QueueRow* full_of_notices();  // Null if it is not.
   std::optional<TaskError> check_room(std::span<const NewTask> tasks);
   std::optional<TaskError> check_room_closely(std::span<const NewTask> tasks);
   std::optional<TaskError> check_fits_ever(std::size_t index, const NewTask& task,
