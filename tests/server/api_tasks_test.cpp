@@ -136,7 +136,7 @@ TEST_F(ApiTasks, AreRefusedByAFullQueue) {
   EXPECT_EQ(full.status, 503);
   EXPECT_EQ(full.at("error.code"), "full");
   EXPECT_EQ(full.at("error.message"), "queue \"small\" holds 1 of 1 tasks");
-  EXPECT_EQ(full.answer.header("retry-after"), "1");
+  EXPECT_EQ(full.answer.header("retry-after"), "5");
   EXPECT_NE(get("/v1/queues/small").at("rates.rejected"), "0");
 }
 

@@ -5,6 +5,7 @@
 
 #include "handoff/future.hpp"
 #include "server/api/context.hpp"
+#include "server/api/full_queue.hpp"
 #include "server/api/schema.hpp"
 #include "server/api/task_body.hpp"
 #include "server/api/task_json.hpp"
@@ -35,8 +36,7 @@ using AllEnqueued = std::expected<std::vector<Enqueued>, tasks::TaskError>;
 // that is done would keep out the next claim.
 Lazy<AllEnqueued> hand_in(ApiContext& api, std::vector<NewTask> all) {
   StorePlace place(api);
-  tasks::WhileFull while_full{.stop = api.shutdown,
-                              .begins = [&place] { place.leave(); }};
+  tasks::WhileFull while_full{.stop = api.shutdown, .begins = [&place] { place.leave(); }};
   auto lazy = tasks::enqueue_into(api.core, std::move(all), std::move(while_full));
   co_return co_await std::move(lazy);
 }
@@ -53,7 +53,7 @@ Lazy<Response> enqueue(ApiContext& api, Call call) {
   only.push_back(std::move(task));  // Not copied, as it would be by the vector's constructor.
   auto lazy = hand_in(api, std::move(only));
   auto enqueued = co_await std::move(lazy);
-  co_return accepted(must(only_one(std::move(enqueued))));
+  co_return accepted(must_have_room(api, 1, only_one(std::move(enqueued))));
 }
 
 std::vector<NewTask> read_batch(const ApiContext& api, const Request& request) {
@@ -94,9 +94,10 @@ Response accepted(const std::vector<Enqueued>& all) {
 
 Lazy<Response> enqueue_batch(ApiContext& api, Call call) {
   std::vector<NewTask> all = read_batch(api, call.request);
+  const std::size_t wanted = all.size();
   auto lazy = hand_in(api, std::move(all));
   const auto enqueued = co_await std::move(lazy);
-  co_return accepted(must(enqueued));
+  co_return accepted(must_have_room(api, wanted, enqueued));
 }
 
 tasks::Task found(ApiContext& api, const tasks::TaskId& id) {
