@@ -252,6 +252,18 @@ TEST_F(ApiTasks, OfABatchMayComeInLines) {
   EXPECT_EQ(post_lines(R"({"queue":"a b","kind":"k"})").at("error.field"), "[0].queue");
 }
 
+TEST_F(ApiTasks, OfABatchComeInLinesWhateverTheCaseOfTheirType) {
+  const auto status = [&](std::string_view type) {
+    return raw::ask(port(), fmt::format("POST /v1/tasks/batch HTTP/1.1\r\nHost: localhost\r\n"
+                                        "Content-Type: {}\r\nContent-Length: 24\r\n\r\n{}",
+                                        type, R"({"queue":"q","kind":"k"})"))
+        .status;
+  };
+  EXPECT_EQ(status("Application/X-NDJSON"), 202);
+  EXPECT_EQ(status("application/x-ndjson ; charset=utf-8"), 202);
+  EXPECT_EQ(status("application/x-ndjson-2"), 415);
+}
+
 TEST_F(ApiTasks, AreListedNewestFirst) {
   for (int i = 0; i < 5; ++i) add();
   add("other");

@@ -6,6 +6,7 @@
 #include "handoff/future.hpp"
 #include "server/api/context.hpp"
 #include "server/api/full_queue.hpp"
+#include "server/api/media_type.hpp"
 #include "server/api/schema.hpp"
 #include "server/api/task_body.hpp"
 #include "server/api/task_json.hpp"
@@ -57,7 +58,7 @@ Lazy<Response> enqueue(ApiContext& api, Call call) {
 }
 
 std::vector<NewTask> read_batch(const ApiContext& api, const Request& request) {
-  if (request.content_type.starts_with("application/x-ndjson")) {
+  if (is_media_type(request.content_type, "application/x-ndjson")) {
     return must(read_lines(request.body, api.origin_of(request.traceparent)));
   }
   must_be_json(request);
