@@ -65,14 +65,17 @@ std::expected<int, TaskError> Tasks::retry_workflow(const WorkflowId& id) const 
 
 namespace {
 
-std::optional<TaskError> check_schedule(const Schedule& schedule) {
+std::optional<TaskError> check_schedule(const Schedule& schedule, Time now) {
   const auto wrong = [](const Invalid& what) {
     return TaskError{
         .code = TaskError::Code::bad_request, .message = what.message, .field = what.field};
   };
   if (const auto good = check_queue(schedule.name, "name"); !good) return wrong(good.error());
-  if (const auto cron = Cron::parse(schedule.cron, schedule.timezone); !cron) {
-    return wrong(cron.error());
+  const auto cron = Cron::parse(schedule.cron, schedule.timezone);
+  if (!cron) return wrong(cron.error());
+  if (!cron->next(now, now)) {
+    return wrong({.field = "cron",
+                  .message = fmt::format("cron must be due some day, got \"{}\"", schedule.cron)});
   }
   if (auto error = check_task(schedule.task, "task.")) return error;
   const NewTask& task = schedule.task;
@@ -99,7 +102,9 @@ std::expected<void, TaskError> if_found(std::expected<bool, TaskError> found,
 }  // namespace
 
 std::expected<ScheduleLook, TaskError> Tasks::schedule(const Schedule& schedule) const {
-  if (auto error = check_schedule(schedule)) return std::unexpected(std::move(*error));
+  if (auto error = check_schedule(schedule, core_->clock().now())) {
+    return std::unexpected(std::move(*error));
+  }
   Schedule encoded = schedule;
   if (auto error = core_->encoding().encode(encoded.task, "task.")) {
     return std::unexpected(std::move(*error));
