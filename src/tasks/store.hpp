@@ -234,8 +234,6 @@ class Transaction {
       std::span<const NewTask> tasks) {
     return insert(tasks);
   }
-  // That index, of the last insert() that has failed.
-  virtual std::size_t refused() const = 0;
   virtual ClaimResult claim(const ClaimRequest& request) = 0;
   virtual std::vector<Recorded> finish(std::span<const Outcome> outcomes) = 0;
   virtual std::vector<Recorded> extend(std::span<const Extension> extensions) = 0;

@@ -52,7 +52,7 @@ Attempt insert(TasksCore& core, Transaction& transaction, std::span<const NewTas
   Attempt attempt{.inserted = transaction.insert_kept(tasks)};
   if (core.elsewhere() != nullptr) return attempt;
   if (!attempt.inserted && attempt.inserted.error().code == TaskError::Code::full) {
-    attempt.full_queue = tasks[transaction.refused()].queue;
+    attempt.full_queue = attempt.inserted.error().queue;
     const auto settings = transaction.look(attempt.full_queue).settings;
     if (settings.when_full == WhenFull::block) attempt.patience = settings.block_for;
     attempt.is_drop = settings.when_full == WhenFull::drop_newest;

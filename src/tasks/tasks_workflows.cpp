@@ -21,19 +21,12 @@ std::expected<StartedWorkflow, TaskError> Tasks::start(const Workflow& workflow)
       return std::unexpected(std::move(*error));
     }
   }
-  std::string full_queue;
-  auto started = transact<StartedWorkflow>(*core_, [&](Transaction& transaction) {
-    full_queue.clear();  // This may be its second run.
-    auto result = transaction.start(*prepared);
-    const bool is_full = !result && result.error().code == TaskError::Code::full;
-    // A store elsewhere has counted it.
-    if (is_full && core_->elsewhere() == nullptr) {
-      full_queue = prepared->steps[transaction.refused()].task.queue;
-    }
-    return result;
-  });
-  const bool is_refused = !started && started.error().code == TaskError::Code::full;
-  if (is_refused && !full_queue.empty()) core_->note_full(full_queue, prepared->steps.size());
+  auto started = transact<StartedWorkflow>(
+      *core_, [&](Transaction& transaction) { return transaction.start(*prepared); });
+  // A store elsewhere has counted it, and names no queue.
+  if (!started && !started.error().queue.empty()) {
+    core_->note_full(started.error().queue, prepared->steps.size());
+  }
   return started;
 }
 
@@ -72,14 +65,17 @@ std::expected<int, TaskError> Tasks::retry_workflow(const WorkflowId& id) const 
 
 namespace {
 
-std::optional<TaskError> check_schedule(const Schedule& schedule) {
+std::optional<TaskError> check_schedule(const Schedule& schedule, Time now) {
   const auto wrong = [](const Invalid& what) {
     return TaskError{
         .code = TaskError::Code::bad_request, .message = what.message, .field = what.field};
   };
   if (const auto good = check_queue(schedule.name, "name"); !good) return wrong(good.error());
-  if (const auto cron = Cron::parse(schedule.cron, schedule.timezone); !cron) {
-    return wrong(cron.error());
+  const auto cron = Cron::parse(schedule.cron, schedule.timezone);
+  if (!cron) return wrong(cron.error());
+  if (!cron->next(now, now)) {
+    return wrong({.field = "cron",
+                  .message = fmt::format("cron must be due some day, got \"{}\"", schedule.cron)});
   }
   if (auto error = check_task(schedule.task, "task.")) return error;
   const NewTask& task = schedule.task;
@@ -106,7 +102,9 @@ std::expected<void, TaskError> if_found(std::expected<bool, TaskError> found,
 }  // namespace
 
 std::expected<ScheduleLook, TaskError> Tasks::schedule(const Schedule& schedule) const {
-  if (auto error = check_schedule(schedule)) return std::unexpected(std::move(*error));
+  if (auto error = check_schedule(schedule, core_->clock().now())) {
+    return std::unexpected(std::move(*error));
+  }
   Schedule encoded = schedule;
   if (auto error = core_->encoding().encode(encoded.task, "task.")) {
     return std::unexpected(std::move(*error));

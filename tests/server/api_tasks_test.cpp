@@ -136,7 +136,7 @@ TEST_F(ApiTasks, AreRefusedByAFullQueue) {
   EXPECT_EQ(full.status, 503);
   EXPECT_EQ(full.at("error.code"), "full");
   EXPECT_EQ(full.at("error.message"), "queue \"small\" holds 1 of 1 tasks");
-  EXPECT_EQ(full.answer.header("retry-after"), "1");
+  EXPECT_EQ(full.answer.header("retry-after"), "5");
   EXPECT_NE(get("/v1/queues/small").at("rates.rejected"), "0");
 }
 
@@ -160,6 +160,47 @@ TEST_F(ApiTasks, AreCountedForTheQueueThatWasFull) {
   EXPECT_EQ(workflow.at("error.field"), "steps.two.queue");
   EXPECT_EQ(rejected("small"), 4);
   EXPECT_EQ(rejected("large").value_or(0), 0);
+}
+
+// "Try again" would be said for ever.
+TEST_F(ApiTasks, AreTooLargeIfTheirQueueCouldNeverHoldThem) {
+  ASSERT_EQ(put("/v1/queues/small",
+                R"({"capacity":1,"capacity_bytes":10,"when_full":"block","block_for":"10m"})")
+                .status,
+            200);
+  const auto expect_too_large = [](const Reply& reply, std::string_view field) {
+    EXPECT_EQ(reply.status, 413) << reply.answer.body;
+    EXPECT_EQ(reply.at("error.code"), "too_large");
+    EXPECT_EQ(reply.at("error.field"), field);
+    EXPECT_EQ(reply.answer.header("retry-after"), "");
+  };
+  const std::string task = R"({"queue":"small","kind":"k"})";
+  const std::string large = R"({"queue":"small","kind":"k","payload":"0123456789abcdef"})";
+  expect_too_large(post("/v1/tasks/batch", "[" + task + "," + task + "]"), "[1].queue");
+  expect_too_large(post("/v1/tasks", large), "payload");
+  expect_too_large(post("/v1/workflows", R"({"steps":[{"name":"a","task":)" + task +
+                                             R"(},{"name":"b","task":)" + task + "}]}"),
+                   "steps.b.queue");
+  EXPECT_EQ(post("/v1/tasks", large).at("error.message"),
+            "queue \"small\" may never hold more than 10 bytes of payloads, and these are 18");
+  EXPECT_EQ(get("/v1/queues/small").at("rates.rejected"), "0");
+}
+
+TEST_F(ApiTasks, ThatSomebodyWantsToBeToldOfNeedRoomForTheNews) {
+  ASSERT_EQ(put("/v1/queues/handoff.notify", R"({"capacity":1})").status, 200);
+  const std::string notify = R"(,"notify":{"url":"http://127.0.0.1:9/end"})";
+  post("/v1/tasks/" + add("q", notify) + "/cancel", "");
+  const std::string told = R"({"queue":"q","kind":"k")" + notify + "}";
+  const Reply full = post("/v1/tasks", told);
+  EXPECT_EQ(full.status, 503);
+  EXPECT_EQ(full.at("error.code"), "full");
+  EXPECT_EQ(full.at("error.field"), "notify");
+  EXPECT_THAT(full.at("error.message"), HasSubstr("\"handoff.notify\" holds 1 of 1 tasks"));
+  EXPECT_EQ(post("/v1/tasks/batch", "[" + told + "]").at("error.field"), "[0].notify");
+  EXPECT_EQ(
+      post("/v1/workflows", R"({"steps":[{"name":"a","task":)" + told + "}]}").at("error.field"),
+      "steps.a.notify");
+  add("q");
 }
 
 TEST_F(ApiTasks, OfABatchOfOneHaveAnIndex) {
@@ -209,6 +250,18 @@ TEST_F(ApiTasks, OfABatchMayComeInLines) {
   EXPECT_EQ(wrong.status, 400);
   EXPECT_EQ(wrong.at("error.field"), "[2].queue");
   EXPECT_EQ(post_lines(R"({"queue":"a b","kind":"k"})").at("error.field"), "[0].queue");
+}
+
+TEST_F(ApiTasks, OfABatchComeInLinesWhateverTheCaseOfTheirType) {
+  const auto status = [&](std::string_view type) {
+    return raw::ask(port(), fmt::format("POST /v1/tasks/batch HTTP/1.1\r\nHost: localhost\r\n"
+                                        "Content-Type: {}\r\nContent-Length: 24\r\n\r\n{}",
+                                        type, R"({"queue":"q","kind":"k"})"))
+        .status;
+  };
+  EXPECT_EQ(status("Application/X-NDJSON"), 202);
+  EXPECT_EQ(status("application/x-ndjson ; charset=utf-8"), 202);
+  EXPECT_EQ(status("application/x-ndjson-2"), 415);
 }
 
 TEST_F(ApiTasks, AreListedNewestFirst) {

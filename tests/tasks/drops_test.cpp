@@ -26,11 +26,11 @@ TEST(FullQueuesThatDrop, CountAndSayIt) {
   });
   const Tasks tasks = tasks::open("memory:").value();
   QueueSettings small;
-  small.capacity = 1;
+  small.capacity = 3;
   small.when_full = WhenFull::drop_newest;
   ASSERT_TRUE(tasks.configure("q", small));
   const NewTask task{.queue = "q", .kind = "k"};
-  ASSERT_TRUE(tasks.enqueue(task));
+  ASSERT_TRUE(tasks.enqueue(std::vector(3, task)));
   EXPECT_EQ(tasks.enqueue(task).error().code, TaskError::Code::full);
   EXPECT_EQ(tasks.enqueue(std::vector(3, task)).error().code, TaskError::Code::full);
   EXPECT_EQ(sync_wait(tasks.async_enqueue(task)).error().code, TaskError::Code::full);

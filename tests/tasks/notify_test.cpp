@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "handoff/tasks/codec.hpp"
 #include "handoff/tasks/json.hpp"
 #include "handoff/tasks/worker.hpp"
@@ -167,11 +169,42 @@ TEST_P(Notices, ComeAlthoughTheirQueueIsFull) {
   settings.capacity = 1;
   settings.capacity_bytes = 1;
   configure(settings, notices);
-  for (int i = 0; i < 3; ++i) {
-    add(told());
-    finish(claim()[0]);
-  }
+  for (int i = 0; i < 3; ++i) add(told());
+  for (int i = 0; i < 3; ++i) finish(claim()[0]);
   EXPECT_EQ(states().size(), 3);
+}
+
+// So there are never more than their queue holds, and one for each task that was accepted before.
+TEST_P(Notices, AreNotPromisedWhileTheirQueueIsFull) {
+  QueueSettings settings;
+  settings.capacity = 2;
+  configure(settings, notices);
+  NewTask known = told();
+  known.id = TaskId::make(clock.now());
+  add(known);
+  for (int i = 0; i < 2; ++i) add(told());
+  for (int i = 0; i < 2; ++i) finish(claim()[0]);
+  const auto refused = insert({{.queue = "q", .kind = "k"}, told()});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, TaskError::Code::full);
+  EXPECT_EQ(refused.error().field, "[1].notify");
+  EXPECT_EQ(refused.error().queue, notices);
+  EXPECT_THAT(refused.error().message, HasSubstr("queue \"handoff.notify\" holds 2 of 2 tasks"));
+  EXPECT_TRUE(insert({{.queue = "q", .kind = "k"}})) << "nobody wants to be told of it";
+  EXPECT_TRUE(add(known).is_duplicate);
+  finish(claim()[0]);
+  EXPECT_EQ(look(notices).unfinished(), 3) << "what was promised is kept";
+  for (const Claimed& each : claim(2, notices)) finish(each);
+  EXPECT_TRUE(insert({told()}));
+}
+
+TEST_P(Notices, AreNotPromisedWhileTheirQueueIsFullOfBytes) {
+  QueueSettings settings;
+  settings.capacity_bytes = 10;
+  configure(settings, notices);
+  add(told());
+  finish(claim()[0]);
+  EXPECT_THAT(insert({told()}).error().message, HasSubstr("of 10 bytes"));
 }
 
 TEST_P(Notices, AreGoneWithTheTransactionThatEndsTheTask) {
@@ -246,6 +279,19 @@ TEST(NotifyUrl, MustBeOne) {
   EXPECT_EQ(tasks.enqueue(task).error().field, "notify_url");
   task.notify_url = "https://a/b?c=d";
   EXPECT_TRUE(tasks.enqueue(task));
+}
+
+TEST(NotifyUrl, WaitsForRoomForTheNoticeIfTheirQueueSaysSo) {
+  const Tasks tasks = open("memory:").value();
+  QueueSettings settings;
+  settings.capacity = 1;
+  settings.when_full = WhenFull::block;
+  settings.block_for = 10min;
+  ASSERT_TRUE(tasks.configure(notices, settings));
+  ASSERT_TRUE(tasks.cancel(tasks.enqueue(told())->id));
+  const auto notice = tasks.list({.queue = notices})->tasks.at(0).id;
+  const std::jthread waits([&] { EXPECT_TRUE(tasks.enqueue(told())); });
+  ASSERT_TRUE(tasks.cancel(notice));
 }
 
 TEST(ReservedQueues, TakeNoTasksFromOutside) {

@@ -228,6 +228,18 @@ TEST(DurableSchedules, AreKeptByTheStoreItself) {
   EXPECT_EQ(tasks.unschedule("often").error().code, TaskError::Code::not_found);
 }
 
+// The 30th of February.
+TEST(DurableSchedules, AreDueSomeDay) {
+  const Tasks tasks = open("memory:").value();
+  const auto refused = tasks.schedule(
+      {.name = "s", .cron = "0 3 30 2 *", .timezone = "UTC", .task = {.queue = "q", .kind = "k"}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, TaskError::Code::bad_request);
+  EXPECT_EQ(refused.error().field, "cron");
+  EXPECT_EQ(refused.error().message, "cron must be due some day, got \"0 3 30 2 *\"");
+  EXPECT_TRUE(tasks.schedules().empty());
+}
+
 TEST(DurableSchedules, NameWhatIsWrong) {
   const Tasks tasks = tasks::open("memory:").value();
   const Schedule good{.name = "s", .cron = "@daily", .task = {.queue = "q", .kind = "k"}};

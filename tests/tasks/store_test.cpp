@@ -296,9 +296,22 @@ TEST_P(Stores, TakeABatchAsAWholeOrNotAtAll) {
   configure(settings);
   const auto refused = insert({task(), task(), task(), task()});
   ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, TaskError::Code::too_large);
   EXPECT_EQ(refused.error().field, "[3].queue");
   EXPECT_EQ(look().unfinished(), 0);
   EXPECT_TRUE(insert({task(), task(), task()}));
+  EXPECT_EQ(insert({task()}).error().code, TaskError::Code::full);
+}
+
+TEST_P(Stores, CountTheSameTwiceInABatchOnce) {
+  QueueSettings settings;
+  settings.capacity = 1;
+  configure(settings);
+  NewTask only = task();
+  only.unique_key = "user-42";
+  EXPECT_TRUE(insert({only, only}));
+  EXPECT_TRUE(insert({only, only})) << "it is there already";
+  EXPECT_EQ(look().unfinished(), 1);
 }
 
 // -- The same, twice ------------------------------------------------------------------------------

@@ -151,6 +151,22 @@ TEST_F(DurableTasks, WaitForRoomWhereTheQueueSaysSo) {
   EXPECT_EQ(tasks().enqueue(plain()).error().code, TaskError::Code::full);
 }
 
+TEST_F(DurableTasks, DoNotWaitForRoomThatThereWillNeverBe) {
+  QueueSettings settings;
+  settings.capacity = 1;
+  settings.capacity_bytes = 10;
+  settings.when_full = WhenFull::block;
+  settings.block_for = 10min;
+  ASSERT_TRUE(tasks().configure("q", settings));
+  ASSERT_TRUE(tasks().enqueue(plain()));
+  const auto many = tasks().enqueue(std::vector(2, plain()));
+  EXPECT_EQ(many.error().code, TaskError::Code::too_large);
+  EXPECT_EQ(many.error().field, "[1].queue");
+  const auto large = tasks().enqueue(plain("\"0123456789\""));
+  EXPECT_EQ(large.error().code, TaskError::Code::too_large);
+  EXPECT_EQ(large.error().field, "payload");
+}
+
 TEST_F(DurableTasks, CannotBeDroppedToMakeRoom) {
   QueueSettings settings;
   settings.when_full = WhenFull::drop_oldest;

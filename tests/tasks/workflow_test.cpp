@@ -281,13 +281,20 @@ TEST_P(Workflows, AreCancelledAsOne) {
 }
 
 TEST_P(Workflows, AreStoredWholeOrNotAtAll) {
-  QueueSettings small;
-  small.capacity = 3;
-  configure(small);
-  const auto refused =
-      with([&](Transaction& each) { return each.start(prepare(diamond(), clock.now()).value()); });
-  EXPECT_EQ(refused.error().code, TaskError::Code::full);
-  EXPECT_EQ(look().unfinished(), 0);
+  const auto refused = [&](int capacity) {
+    QueueSettings small;
+    small.capacity = capacity;
+    configure(small);
+    return with([&](Transaction& each) {
+             return each.start(prepare(diamond(), clock.now()).value());
+           })
+        .error()
+        .code;
+  };
+  add(plain());
+  EXPECT_EQ(refused(5), TaskError::Code::full);
+  EXPECT_EQ(refused(4), TaskError::Code::too_large);
+  EXPECT_EQ(look().unfinished(), 1);
   EXPECT_TRUE(with([](Transaction& each) { return each.workflows(10, {}); }).workflows.empty());
 }
 

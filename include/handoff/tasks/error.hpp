@@ -28,7 +28,8 @@ struct TaskError {
 
   Code code = Code::internal;
   std::string message;
-  std::string field;  // "priority", "[17].queue"; empty if it is none.
+  std::string field;    // "priority", "[17].queue"; empty if it is none.
+  std::string queue{};  // Of `full`: the one that has no room, unless it is a server's.
 };
 
 std::string_view to_string(TaskError::Code code);

@@ -10,7 +10,8 @@
 // A server of the store (`handoff serve`) POSTs `task` to `url`, and tries again as the settings of that queue say. A task that is retried tells once more when it ends again.
 // Where no server runs, they wait in that queue: for one that does, or for a Worker of yours that handles them.
 //
-// They are stored whether their queue has room or not. A result that cannot stand there as JSON, because a codec has encoded it or it is nested too deep, is in `result_text`, as it is stored.
+// They are stored whether their queue has room or not; but while it has none, a new task that asks for one is refused as `full`, with the field "notify". So there are never more
+// of them than that queue's capacity, and one for each task that was accepted before. A result that cannot stand there as JSON, because a codec has encoded it or it is nested too deep, is in `result_text`, as it is stored.
 //
 // Queues whose names begin with "handoff." are for such things: they can be looked at, set, paused and worked off as others, but nobody else puts tasks into them.
 #pragma once

@@ -7,6 +7,7 @@
 
 #include "handoff/tasks/duration.hpp"
 #include "handoff/tasks/limits.hpp"
+#include "server/api/media_type.hpp"
 #include "tasks/nearest.hpp"
 
 namespace handoff::server {
@@ -40,13 +41,6 @@ void check_known(const Pairs& pairs, const std::vector<Parameter>& known) {
 struct Nothing {};
 BOOST_DESCRIBE_STRUCT(Nothing, (), ())
 
-bool is_json(std::string_view type) {
-  type = type.substr(0, type.find(';'));
-  while (!type.empty() && type.back() == ' ') type.remove_suffix(1);
-  const auto same = [](char a, char b) { return (a | 0x20) == (b | 0x20); };
-  return type.empty() || std::ranges::equal(type, std::string_view("application/json"), same);
-}
-
 }  // namespace
 
 tasks::TaskId id_of(const Call& call, std::string_view what) {
@@ -61,7 +55,8 @@ const std::string& queue_of(const Call& call) {
 }
 
 void must_be_json(const Request& request) {
-  if (is_json(request.content_type)) return;
+  const std::string_view type = request.content_type;
+  if (is_media_type(type, "") || is_media_type(type, "application/json")) return;
   throw ApiFailure(
       {.status = 415,
        .code = "unsupported_media_type",

@@ -5,6 +5,8 @@
 
 #include "handoff/future.hpp"
 #include "server/api/context.hpp"
+#include "server/api/full_queue.hpp"
+#include "server/api/media_type.hpp"
 #include "server/api/schema.hpp"
 #include "server/api/task_body.hpp"
 #include "server/api/task_json.hpp"
@@ -52,11 +54,11 @@ Lazy<Response> enqueue(ApiContext& api, Call call) {
   only.push_back(std::move(task));  // Not copied, as it would be by the vector's constructor.
   auto lazy = hand_in(api, std::move(only));
   auto enqueued = co_await std::move(lazy);
-  co_return accepted(must(only_one(std::move(enqueued))));
+  co_return accepted(must_have_room(api, 1, only_one(std::move(enqueued))));
 }
 
 std::vector<NewTask> read_batch(const ApiContext& api, const Request& request) {
-  if (request.content_type.starts_with("application/x-ndjson")) {
+  if (is_media_type(request.content_type, "application/x-ndjson")) {
     return must(read_lines(request.body, api.origin_of(request.traceparent)));
   }
   must_be_json(request);
@@ -93,9 +95,10 @@ Response accepted(const std::vector<Enqueued>& all) {
 
 Lazy<Response> enqueue_batch(ApiContext& api, Call call) {
   std::vector<NewTask> all = read_batch(api, call.request);
+  const std::size_t wanted = all.size();
   auto lazy = hand_in(api, std::move(all));
   const auto enqueued = co_await std::move(lazy);
-  co_return accepted(must(enqueued));
+  co_return accepted(must_have_room(api, wanted, enqueued));
 }
 
 tasks::Task found(ApiContext& api, const tasks::TaskId& id) {

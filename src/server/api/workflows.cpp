@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "server/api/context.hpp"
+#include "server/api/full_queue.hpp"
 #include "server/api/schema.hpp"
 #include "server/api/task_body.hpp"
 #include "server/api/task_json.hpp"
@@ -48,8 +49,9 @@ tasks::Workflow to_workflow(WorkflowBody body, const TaskOrigin& origin) {
 
 Response start(ApiContext& api, const Call& call) {
   auto body = body_of<WorkflowBody>(call);
+  const std::size_t wanted = body.steps.size();
   auto workflow = to_workflow(std::move(body), api.origin_of(call.request.traceparent));
-  const auto started = must(api.tasks.start(std::move(workflow)));
+  const auto started = must_have_room(api, wanted, api.tasks.start(std::move(workflow)));
   std::vector<std::string> items;
   for (const auto& [name, id] : started.tasks) {
     items.push_back(fmt::format(R"("{}":"{}")", name, id.to_string()));

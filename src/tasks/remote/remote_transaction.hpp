@@ -25,7 +25,6 @@ class RemoteTransaction final : public Transaction {
   Changes& changes() override { return changes_; }
 
   std::expected<std::vector<Enqueued>, TaskError> insert(std::span<const NewTask> tasks) override;
-  std::size_t refused() const override { return 0; }
   ClaimResult claim(const ClaimRequest& request) override;
   std::vector<Recorded> finish(std::span<const Outcome> outcomes) override;
   std::vector<Recorded> extend(std::span<const Extension> extensions) override;

@@ -48,7 +48,10 @@ namespace {
 // As a batch of one would have it.
 TaskError with_index(TaskError error) {
   if (error.field.empty()) return error;
-  if (error.message.starts_with(error.field)) error.message.insert(0, "[0].");
+  // What is said of the queue `queue` does not begin with a field.
+  const bool is_of_room =
+      error.code == TaskError::Code::full || error.code == TaskError::Code::too_large;
+  if (!is_of_room && error.message.starts_with(error.field)) error.message.insert(0, "[0].");
   error.field.insert(0, "[0].");
   return error;
 }

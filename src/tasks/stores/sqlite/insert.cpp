@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 #include <utility>
 
+#include "handoff/tasks/notify.hpp"
 #include "tasks/stores/sqlite/transaction.hpp"
 
 namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
@@ -15,6 +15,39 @@ namespace {
 bool is_plain(const NewTask& task) {
   return !task.id && task.unique_key.empty() && task.after.empty() &&
          task.payload.size() <= most_inline;
+}
+
+// What this batch makes, as far as it was looked at.
+class BatchSoFar {
+ public:
+  bool has(const TaskId& id) const { return ids_.contains(id); }
+  bool has(const NewTask& task) const {
+    if (task.id && has(*task.id)) return true;
+    return !task.unique_key.empty() && keys_.contains({task.queue, task.unique_key});
+  }
+  void add(const NewTask& task) {
+    if (task.id) ids_.insert(*task.id);
+    if (!task.unique_key.empty()) keys_.emplace(task.queue, task.unique_key);
+  }
+
+ private:
+  std::set<TaskId> ids_;
+  std::set<std::pair<std::string_view, std::string_view>> keys_;
+};
+
+bool has_room(const QueueRow& queue, const Demand::OfQueue& wanted) {
+  return queue.unfinished() + wanted.tasks <= queue.settings->capacity &&
+         queue.bytes + wanted.bytes <= queue.settings->capacity_bytes;
+}
+
+std::string holds_tasks(const QueueRow& queue) {
+  return fmt::format("queue \"{}\" holds {} of {} tasks", queue.name, queue.unfinished(),
+                     queue.settings->capacity);
+}
+
+std::string holds_bytes(const QueueRow& queue) {
+  return fmt::format("queue \"{}\" holds {} of {} bytes", queue.name, queue.bytes,
+                     queue.settings->capacity_bytes);
 }
 
 std::string insert_statement(int rows) {
@@ -76,35 +109,82 @@ TaskError SqliteTransaction::refuse(std::size_t index, TaskError::Code code, std
 }
 
 std::optional<TaskError> SqliteTransaction::check_room(std::span<const NewTask> tasks) {
-  struct Wanted {
-    std::int64_t count = 0;
-    std::int64_t bytes = 0;
+  Demand all;
+  const auto fits = [&](const NewTask& task) {
+    const bool is_in = has_room(*rows_.queue(task.queue, true), all.add(task));
+    return is_in && (task.notify_url.empty() || !full_of_notices());
   };
-  std::map<std::string_view, Wanted> wanted;
-  // A second look, if there is no room: what is there already needs none.
-  for (const bool looks_closer : {false, true}) {
-    wanted.clear();
-    std::optional<TaskError> error;
-    for (std::size_t i = 0; i < tasks.size() && !error; ++i) {
-      const NewTask& task = tasks[i];
-      if (looks_closer && find_duplicate(task)) continue;
-      Wanted& all = wanted[task.queue];
-      ++all.count;
-      all.bytes += static_cast<std::int64_t>(task.payload.size());
-      const QueueRow& queue = *rows_.queue(task.queue, true);
-      if (queue.unfinished() + all.count > queue.settings->capacity) {
-        error = refuse(i, TaskError::Code::full, "queue",
-                       fmt::format("queue \"{}\" holds {} of {} tasks", queue.name,
-                                   queue.unfinished(), queue.settings->capacity));
-      } else if (queue.bytes + all.bytes > queue.settings->capacity_bytes) {
-        error = refuse(i, TaskError::Code::full, "queue",
-                       fmt::format("queue \"{}\" holds {} of {} bytes", queue.name, queue.bytes,
-                                   queue.settings->capacity_bytes));
-      }
-    }
-    if (!error || looks_closer) return error;
+  return std::ranges::all_of(tasks, fits) ? std::nullopt : check_room_closely(tasks);
+}
+
+// There is no room for all of them. What is there already needs none.
+std::optional<TaskError> SqliteTransaction::check_room_closely(std::span<const NewTask> tasks) {
+  BatchSoFar before;
+  std::vector<std::size_t> newcomers;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (before.has(tasks[i]) || find_duplicate(tasks[i])) continue;
+    before.add(tasks[i]);
+    newcomers.push_back(i);
+  }
+  // Whoever asks for more than there may ever be would come back in vain.
+  Demand ever;
+  for (const std::size_t i : newcomers) {
+    if (auto error = check_fits_ever(i, tasks[i], ever.add(tasks[i]))) return error;
+  }
+  Demand now;
+  for (const std::size_t i : newcomers) {
+    if (auto error = check_fits_now(i, tasks[i], now.add(tasks[i]))) return error;
   }
   return std::nullopt;
+}
+
+std::optional<TaskError> SqliteTransaction::check_fits_ever(std::size_t index, const NewTask& task,
+                                                            const Demand::OfQueue& wanted) {
+  const QueueRow& queue = *rows_.queue(task.queue, true);
+  if (wanted.tasks > queue.settings->capacity) {
+    return refuse(index, TaskError::Code::too_large, "queue",
+                  fmt::format("queue \"{}\" may never hold more than {} tasks, and these are {} or "
+                              "more at once",
+                              queue.name, queue.settings->capacity, wanted.tasks));
+  }
+  if (wanted.bytes > queue.settings->capacity_bytes) {
+    return refuse(index, TaskError::Code::too_large, "payload",
+                  fmt::format("queue \"{}\" may never hold more than {} bytes of payloads, and "
+                              "these are {}{}",
+                              queue.name, queue.settings->capacity_bytes, wanted.bytes,
+                              wanted.tasks > 1 ? " or more at once" : ""));
+  }
+  return std::nullopt;
+}
+
+std::optional<TaskError> SqliteTransaction::check_fits_now(std::size_t index, const NewTask& task,
+                                                           const Demand::OfQueue& wanted) {
+  const QueueRow& queue = *rows_.queue(task.queue, true);
+  if (!has_room(queue, wanted)) {
+    const bool are_too_many = queue.unfinished() + wanted.tasks > queue.settings->capacity;
+    return refuse_full(index, "queue", queue,
+                       are_too_many ? holds_tasks(queue) : holds_bytes(queue));
+  }
+  const QueueRow* const notices = task.notify_url.empty() ? nullptr : full_of_notices();
+  if (notices == nullptr) return std::nullopt;
+  const bool are_too_many = notices->unfinished() >= notices->settings->capacity;
+  return refuse_full(index, "notify", *notices,
+                     fmt::format("nobody more can be told how a task has ended: {}",
+                                 are_too_many ? holds_tasks(*notices) : holds_bytes(*notices)));
+}
+
+// A notice is stored whether it has room or not: the task could not end otherwise. So while there is none, nothing comes in that will need some.
+const QueueRow* SqliteTransaction::full_of_notices() {
+  const QueueRow* const notices = rows_.queue(notify_queue, false);
+  if (notices == nullptr || has_room(*notices, {.tasks = 1, .bytes = 1})) return nullptr;
+  return notices;
+}
+
+TaskError SqliteTransaction::refuse_full(std::size_t index, std::string_view field,
+                                         const QueueRow& queue, std::string message) {
+  TaskError error = refuse(index, TaskError::Code::full, field, std::move(message));
+  error.queue = queue.name;
+  return error;
 }
 
 // Those it waits for must be there, and may still be done. One that is there itself waits for nobody: it is not stored again.
@@ -112,18 +192,12 @@ std::optional<TaskError> SqliteTransaction::check_after(std::span<const NewTask>
   if (std::ranges::all_of(tasks, [](const NewTask& each) { return each.after.empty(); })) {
     return std::nullopt;
   }
-  std::set<TaskId> before;  // That this batch makes, as it makes these keys.
-  std::set<std::pair<std::string_view, std::string_view>> keys;
-  const auto is_duplicate = [&](const NewTask& task) {
-    if (task.id && before.contains(*task.id)) return true;
-    if (!task.unique_key.empty() && keys.contains({task.queue, task.unique_key})) return true;
-    return find_duplicate(task).has_value();
-  };
+  BatchSoFar before;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (is_duplicate(tasks[i])) continue;
+    if (before.has(tasks[i]) || find_duplicate(tasks[i])) continue;
     for (std::size_t k = 0; k < tasks[i].after.size(); ++k) {
       const TaskId& id = tasks[i].after[k];
-      if (before.contains(id)) continue;
+      if (before.has(id)) continue;
       const auto row = row_of(id);
       const std::string field = fmt::format("after[{}]", k);
       if (!row) {
@@ -137,8 +211,7 @@ std::optional<TaskError> SqliteTransaction::check_after(std::span<const NewTask>
                                   id.to_string(), to_string(row->state)));
       }
     }
-    if (tasks[i].id) before.insert(*tasks[i].id);
-    if (!tasks[i].unique_key.empty()) keys.emplace(tasks[i].queue, tasks[i].unique_key);
+    before.add(tasks[i]);
   }
   return std::nullopt;
 }

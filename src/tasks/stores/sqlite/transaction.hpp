@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,6 +60,25 @@ struct NewRow {
   int waits_on = 0;
 };
 
+// What a batch asks of its queues, task by task.
+class Demand {
+ public:
+  struct OfQueue {
+    std::int64_t tasks = 0;
+    std::int64_t bytes = 0;
+  };
+  // All that is asked of its queue by now.
+  const OfQueue& add(const NewTask& task) {
+    OfQueue& all = queues_[task.queue];
+    ++all.tasks;
+    all.bytes += static_cast<std::int64_t>(task.payload.size());
+    return all;
+  }
+
+ private:
+  std::map<std::string_view, OfQueue> queues_;
+};
+
 // A task that may be claimed.
 struct Candidate {
   TaskRow row;
@@ -95,7 +115,6 @@ class SqliteTransaction final : public Transaction {
   std::expected<std::vector<Enqueued>, TaskError> insert(std::span<const NewTask> tasks) override;
   std::expected<std::vector<Enqueued>, TaskError> insert_kept(
       std::span<const NewTask> tasks) override;
-  std::size_t refused() const override { return refused_; }
   ClaimResult claim(const ClaimRequest& request) override;
   std::vector<Recorded> finish(std::span<const Outcome> outcomes) override;
   std::vector<Recorded> extend(std::span<const Extension> extensions) override;
@@ -159,7 +178,15 @@ class SqliteTransaction final : public Transaction {
   std::optional<Enqueued> find_duplicate(const NewTask& task);
   TaskError refuse(std::size_t index, TaskError::Code code, std::string_view field,
                    std::string message);
+  TaskError refuse_full(std::size_t index, std::string_view field, const QueueRow& queue,
+                        std::string message);
+  const QueueRow* full_of_notices();  // Null if it is not.
   std::optional<TaskError> check_room(std::span<const NewTask> tasks);
+  std::optional<TaskError> check_room_closely(std::span<const NewTask> tasks);
+  std::optional<TaskError> check_fits_ever(std::size_t index, const NewTask& task,
+                                           const Demand::OfQueue& wanted);
+  std::optional<TaskError> check_fits_now(std::size_t index, const NewTask& task,
+                                          const Demand::OfQueue& wanted);
   std::optional<TaskError> check_after(std::span<const NewTask> tasks);
   NewRow row_for(const NewTask& task);
   void write(std::span<const NewRow> rows);

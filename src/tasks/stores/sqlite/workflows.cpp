@@ -55,7 +55,7 @@ std::expected<StartedWorkflow, TaskError> SqliteTransaction::start(const NewWork
     tasks.push_back(each.task);
   }
   auto inserted = insert(tasks);
-  if (!inserted) return std::unexpected(of_step(workflow, refused(), std::move(inserted.error())));
+  if (!inserted) return std::unexpected(of_step(workflow, refused_, std::move(inserted.error())));
   // prepare() lets no step be like another. If it did, the workflow would wait for ever for a task it does not have.
   if (std::ranges::any_of(*inserted, &Enqueued::is_duplicate)) {
     throw Failure({.code = TaskError::Code::internal,
