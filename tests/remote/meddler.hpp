@@ -63,6 +63,9 @@ class Meddler final : public server::Service {
   bool may_wait(const server::Request& request) const override {
     return server_->may_wait(request);
   }
+  std::optional<server::Response> refuse_large(const server::Request& head) override {
+    return server_->refuse_large(head);
+  }
   server::Response refuse(int status, std::string_view code,
                           std::string_view message) const override {
     return server_->refuse(status, code, message);
