@@ -1,6 +1,7 @@
 // Tasks as users see them: handing in, looking, waiting, changing.
 #include "handoff/tasks/tasks.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -149,6 +150,22 @@ TEST_F(DurableTasks, WaitForRoomWhereTheQueueSaysSo) {
   settings.block_for = 0ms;
   ASSERT_TRUE(tasks().configure("q", settings));
   EXPECT_EQ(tasks().enqueue(plain()).error().code, TaskError::Code::full);
+}
+
+// Whoever may hand in tasks could make queues without end.
+TEST_F(DurableTasks, ComeInNoMoreQueuesThanThereMayBe) {
+  constexpr int most = 10'000;
+  std::vector<NewTask> many;
+  for (int i = 0; i < most; ++i) many.push_back({.queue = fmt::format("q{}", i), .kind = "k"});
+  ASSERT_TRUE(tasks().enqueue(many));
+  const auto refused = tasks().enqueue(NewTask{.queue = "one-more", .kind = "k"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, TaskError::Code::bad_request);
+  EXPECT_EQ(refused.error().field, "queue");
+  EXPECT_THAT(refused.error().message, HasSubstr("10000 are as many as there may be"));
+  EXPECT_EQ(tasks().configure("one-more", QueueSettings()).error().field, "queue");
+  EXPECT_TRUE(tasks().enqueue(NewTask{.queue = "q0", .kind = "k"}));
+  EXPECT_TRUE(tasks().enqueue(NewTask{.queue = "handoff.ours", .kind = "k"}));
 }
 
 TEST_F(DurableTasks, DoNotWaitForRoomThatThereWillNeverBe) {

@@ -1,5 +1,7 @@
 #include "tasks/stores/sqlite/rows.hpp"
 
+#include <fmt/format.h>
+
 namespace handoff::inline HANDOFF_FLAVOUR::tasks::sqlite {
 
 namespace {
@@ -33,8 +35,24 @@ QueueRow* Rows::queue(std::string_view name, bool makes) {
     if (query.next()) return &keep(query);
   }
   if (!makes) return nullptr;
-  execute(database_, "insert into handoff_queue(name) values(?)", name);
+  make_queue(name);
   return queue(name, false);
+}
+
+// Our own are always made.
+void Rows::make_queue(std::string_view name) {
+  {
+    Query last(database_, "select max(id) from handoff_queue");  // As many as there are.
+    last.next();
+    if (last.number(0) >= most_queues && !name.starts_with("handoff.")) {
+      throw Failure({.code = TaskError::Code::bad_request,
+                     .message = fmt::format("queue must be one of those that there are, since {} "
+                                            "are as many as there may be, got \"{}\"",
+                                            most_queues, name),
+                     .field = "queue"});
+    }
+  }
+  execute(database_, "insert into handoff_queue(name) values(?)", name);
 }
 
 QueueRow& Rows::queue(std::int64_t id) {

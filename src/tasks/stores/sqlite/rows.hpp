@@ -62,9 +62,12 @@ class SettingsCache {
 
 class Rows {
  public:
+  // Nothing deletes a queue, and whoever may hand in tasks makes one by naming it.
+  static constexpr std::int64_t most_queues = 10'000;
+
   Rows(Database& database, SettingsCache& settings) : database_(database), settings_(settings) {}
 
-  // Made, if it is not there and `makes` says so; otherwise null.
+  // Made, if it is not there and `makes` says so; otherwise null. Throws Failure if there are as many as may be.
   QueueRow* queue(std::string_view name, bool makes);
   QueueRow& queue(std::int64_t id);
   GroupRow& group(const QueueRow& queue, std::string_view name);
@@ -76,6 +79,7 @@ class Rows {
 
  private:
   QueueRow& keep(const Query& query);
+  void make_queue(std::string_view name);
   GroupRow& keep_group(const Query& query);
 
   Database& database_;
