@@ -319,6 +319,31 @@ TEST_F(HttpLimits, LargeAnswersTogetherHaveALimit) {
   EXPECT_EQ(second.read_answer().body.size(), 50'000'000U);
 }
 
+// "Come again later" would have it done twice.
+TEST_F(HttpLimits, WhatHasChangedSomethingIsAnsweredWhateverTheAnswersHold) {
+  options.limits.all_answers = 60'000'000;
+  service.on("/big", [](Request) -> Lazy<Response> {
+    co_return Response{.body = std::string(50'000'000, 'x')};
+  });
+  start();
+  raw::Client slow(port(), {.receive_buffer = 4096});
+  slow.send(raw::request("GET", "/big"));
+  EXPECT_EQ(slow.read_head().status, 200);
+
+  raw::Client change(port(), {.receive_buffer = 4096});
+  change.send(raw::request("POST", "/big"));
+  EXPECT_EQ(change.read_head().status, 200);
+  slow.close();
+  raw::Client question(port());
+  question.send(raw::request("GET", "/big"));
+  EXPECT_EQ(question.read_answer().status, 503) << "that answer counts as well";
+  change.close();
+  eventually([&] {
+    question.send(raw::request("GET", "/big"));
+    return question.read_answer().status == 200;
+  });
+}
+
 // Gives all numbers of files to something else.
 class NoMoreFiles {
  public:

@@ -213,6 +213,22 @@ TEST_P(Schedules, KeepWhatTheirTasksAreLike) {
   EXPECT_EQ(kept.trace, full.task.trace);
 }
 
+TEST_P(Schedules, HoldUpNothingElseIfThereMayBeNoMoreQueues) {
+  std::vector<NewTask> many = numbered(10'000);
+  for (NewTask& each : many) each.queue = "q" + each.payload;
+  many.front().delay = 10min;
+  const auto inserted = insert(many).value();
+  Schedule one_more = hourly();
+  one_more.task.queue = "one-more";
+  put(one_more);
+  clock.advance(31min);
+  keep_time();
+  EXPECT_THAT(look_at().last_error, HasSubstr("10000 are as many as there may be"));
+  EXPECT_FALSE(look_at().last_task);
+  EXPECT_EQ(get(inserted.front().id).state, TaskState::ready);
+  EXPECT_TRUE(insert({{.queue = "handoff.ours", .kind = "k"}}));
+}
+
 // -- Through Tasks --------------------------------------------------------------------------------
 
 TEST(DurableSchedules, AreKeptByTheStoreItself) {

@@ -163,9 +163,11 @@ TEST_F(DurableTasks, ComeInNoMoreQueuesThanThereMayBe) {
   EXPECT_EQ(refused.error().code, TaskError::Code::bad_request);
   EXPECT_EQ(refused.error().field, "queue");
   EXPECT_THAT(refused.error().message, HasSubstr("10000 are as many as there may be"));
+  many = {{.queue = "q1", .kind = "k"}, {.queue = "one-more", .kind = "k"}};
+  EXPECT_EQ(tasks().enqueue(many).error().field, "[1].queue");
   EXPECT_EQ(tasks().configure("one-more", QueueSettings()).error().field, "queue");
+  EXPECT_EQ(tasks().pause("one-more").error().field, "queue");
   EXPECT_TRUE(tasks().enqueue(NewTask{.queue = "q0", .kind = "k"}));
-  EXPECT_TRUE(tasks().enqueue(NewTask{.queue = "handoff.ours", .kind = "k"}));
 }
 
 TEST_F(DurableTasks, DoNotWaitForRoomThatThereWillNeverBe) {

@@ -105,7 +105,7 @@ test("a thousand lines over a slow connection do not cost the lease, and all are
 });
 
 test("lines that do not get through are given up rather than the lease", async (t) => {
-  const { proxy, handoff, worker, lines } = await setUp(t, { leaseFor: "2s" });
+  const { proxy, handoff, worker, lines } = await setUp(t, { leaseFor: "8s" });
   proxy.loses = (line) => /\/(log|outcomes) /.test(line);
   worker.handle("welcome", async (_, task) => {
     task.log("a line");

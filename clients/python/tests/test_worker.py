@@ -135,7 +135,7 @@ class Working(ServerTest):
 
     def test_lines_that_do_not_get_through_are_given_up_rather_than_the_lease(self) -> None:
         self.proxied.loses = lambda line: "/log " in line or "/outcomes " in line
-        worker = self.worker(lease_for=2)
+        worker = self.worker(lease_for=8)
 
         @worker.handler("welcome")
         def welcome(payload: Any, task: Attempt) -> int:

@@ -93,8 +93,12 @@ Await<bool> Connection::serve_one() {
   Response response = co_await answer();
   // It may wait for its reader as long as it likes to read slowly.
   if (response.body.size() > small_body && !answer_memory_.hold(response.body.size())) {
-    lose(response);
-    response = response_to(too_many_answers);
+    if (may_refuse(response)) {
+      lose(response);
+      response = response_to(too_many_answers);
+    } else {
+      answer_memory_.hold_anyway(response.body.size());
+    }
   }
   const Framing framing = framing_of(response);
   begin_sending(response, framing);
@@ -124,6 +128,7 @@ Await<Response> Connection::answer() {
   try {
     Request request = parser_.take();
     request.peer = peer_;
+    was_asking_ = request.method == Method::get;
     if (shared_.service.may_wait(request)) request.hurry = watch_client();
     auto lazy = shared_.service.answer(std::move(request));
     response = co_await in_asio(std::move(lazy), use_await);
@@ -156,6 +161,11 @@ Response Connection::response_to(const Problem& problem) const {
     response.headers.emplace_back("Retry-After", "1");
   }
   return response;
+}
+
+// Who has changed something and is told to come again later would do it twice.
+bool Connection::may_refuse(const Response& response) const {
+  return was_asking_ || response.on_lost;
 }
 
 void Connection::lose(const Response& response) {

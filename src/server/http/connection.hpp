@@ -83,6 +83,7 @@ class Connection {
   Await<> refuse(const Problem& problem);
   Await<> answer_last(const Response& response);
   Await<> linger();
+  bool may_refuse(const Response& response) const;
   void lose(const Response& response);
   void log(LogLevel level, std::string_view what, std::string_view why);
 
@@ -115,6 +116,7 @@ class Connection {
   bool was_invited_ = false;  // Was told to go on with its body.
   bool was_asked_ = false;    // The service, for a large body.
   bool is_streaming_ = false;
+  bool was_asking_ = false;  // The request: it has changed nothing.
   const bool is_surplus_;
 };
 

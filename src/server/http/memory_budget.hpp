@@ -24,6 +24,7 @@ class MemoryBudget {
     give_back(bytes);
     return false;
   }
+  void take_anyway(std::size_t bytes) { taken_.fetch_add(bytes, detail::relaxed); }
   void give_back(std::size_t bytes) { taken_.fetch_sub(bytes, detail::relaxed); }
 
  private:
@@ -44,6 +45,12 @@ class HeldMemory {
     if (!budget_.take(bytes - bytes_)) return false;
     bytes_ = bytes;
     return true;
+  }
+  // For what may not be refused: counted, even past the end of the budget.
+  void hold_anyway(std::size_t bytes) {
+    if (bytes <= bytes_) return;
+    budget_.take_anyway(bytes - bytes_);
+    bytes_ = bytes;
   }
   void release() {
     if (bytes_ > 0) budget_.give_back(std::exchange(bytes_, 0));

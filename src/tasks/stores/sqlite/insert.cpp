@@ -111,7 +111,8 @@ TaskError SqliteTransaction::refuse(std::size_t index, TaskError::Code code, std
 std::optional<TaskError> SqliteTransaction::check_room(std::span<const NewTask> tasks) {
   Demand all;
   const auto fits = [&](const NewTask& task) {
-    const bool is_in = has_room(*rows_.queue(task.queue, true), all.add(task));
+    const QueueRow* const queue = rows_.queue(task.queue, true);
+    const bool is_in = queue != nullptr && has_room(*queue, all.add(task));
     return is_in && (task.notify_url.empty() || !full_of_notices());
   };
   return std::ranges::all_of(tasks, fits) ? std::nullopt : check_room_closely(tasks);
@@ -140,7 +141,11 @@ std::optional<TaskError> SqliteTransaction::check_room_closely(std::span<const N
 
 std::optional<TaskError> SqliteTransaction::check_fits_ever(std::size_t index, const NewTask& task,
                                                             const Demand::OfQueue& wanted) {
-  const QueueRow& queue = *rows_.queue(task.queue, true);
+  const QueueRow* const there = rows_.queue(task.queue, true);
+  if (there == nullptr) {
+    return refuse(index, TaskError::Code::bad_request, "queue", Rows::no_room_for(task.queue));
+  }
+  const QueueRow& queue = *there;
   if (wanted.tasks > queue.settings->capacity) {
     return refuse(index, TaskError::Code::too_large, "queue",
                   fmt::format("queue \"{}\" may never hold more than {} tasks, and these are {} or "

@@ -128,7 +128,7 @@ std::vector<QueueLook> SqliteTransaction::look_at_all() {
 }
 
 void SqliteTransaction::configure(std::string_view name, const QueueSettings& settings) {
-  QueueRow& queue = *rows_.queue(name, true);
+  QueueRow& queue = rows_.queue_to_set(name);
   const int limit_before = queue.settings->group_concurrency;
   ++queue.version;
   queue.is_changed = true;
@@ -184,7 +184,7 @@ void SqliteTransaction::hold_surplus(QueueRow& queue) {
 }
 
 void SqliteTransaction::pause(std::string_view name, bool is_paused) {
-  QueueRow& queue = *rows_.queue(name, true);
+  QueueRow& queue = rows_.queue_to_set(name);
   queue.is_paused = is_paused;
   queue.is_changed = true;
   if (!is_paused) changes_.ready[queue.name] += static_cast<int>(queue.count(TaskState::ready));

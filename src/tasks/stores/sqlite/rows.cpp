@@ -34,25 +34,30 @@ QueueRow* Rows::queue(std::string_view name, bool makes) {
     Query query(database_, "select * from handoff_queue where name = ?", name);
     if (query.next()) return &keep(query);
   }
-  if (!makes) return nullptr;
-  make_queue(name);
+  if (!makes || !has_room_for(name)) return nullptr;
+  execute(database_, "insert into handoff_queue(name) values(?)", name);
   return queue(name, false);
 }
 
 // Our own are always made.
-void Rows::make_queue(std::string_view name) {
-  {
-    Query last(database_, "select max(id) from handoff_queue");  // As many as there are.
-    last.next();
-    if (last.number(0) >= most_queues && !name.starts_with("handoff.")) {
-      throw Failure({.code = TaskError::Code::bad_request,
-                     .message = fmt::format("queue must be one of those that there are, since {} "
-                                            "are as many as there may be, got \"{}\"",
-                                            most_queues, name),
-                     .field = "queue"});
-    }
-  }
-  execute(database_, "insert into handoff_queue(name) values(?)", name);
+bool Rows::has_room_for(std::string_view name) {
+  if (name.starts_with("handoff.")) return true;
+  Query last(database_, "select max(id) from handoff_queue");  // As many as there are.
+  last.next();
+  return last.number(0) < most_queues;
+}
+
+std::string Rows::no_room_for(std::string_view name) {
+  return fmt::format(
+      "queue must be one of those that there are, since {} are as many as there may "
+      "be, got \"{}\"",
+      most_queues, name);
+}
+
+QueueRow& Rows::queue_to_set(std::string_view name) {
+  if (QueueRow* const found = queue(name, true)) return *found;
+  throw Failure(
+      {.code = TaskError::Code::bad_request, .message = no_room_for(name), .field = "queue"});
 }
 
 QueueRow& Rows::queue(std::int64_t id) {

@@ -67,8 +67,11 @@ class Rows {
 
   Rows(Database& database, SettingsCache& settings) : database_(database), settings_(settings) {}
 
-  // Made, if it is not there and `makes` says so; otherwise null. Throws Failure if there are as many as may be.
+  // Made, if it is not there and `makes` says so; otherwise null, and also if there are as many as may be.
   QueueRow* queue(std::string_view name, bool makes);
+  static std::string no_room_for(std::string_view name);
+  // Made, too. Throws Failure: for those who change nothing else.
+  QueueRow& queue_to_set(std::string_view name);
   QueueRow& queue(std::int64_t id);
   GroupRow& group(const QueueRow& queue, std::string_view name);
   GroupRow& group(std::int64_t id);
@@ -79,7 +82,7 @@ class Rows {
 
  private:
   QueueRow& keep(const Query& query);
-  void make_queue(std::string_view name);
+  bool has_room_for(std::string_view name);
   GroupRow& keep_group(const Query& query);
 
   Database& database_;
