@@ -346,7 +346,15 @@ class _Hurry:
                 self._socket.settimeout(5)  # For what is asked from now on.
                 socket.socket.shutdown(self._socket, socket.SHUT_WR)  # Not ssl's own, which would stop reading, too.
             except OSError:
-                pass  # It is gone already.
+                return  # It is gone already.
+            giving_up = threading.Timer(5, self._give_up, (self._socket,))  # A read that has begun keeps its timeout.
+            giving_up.daemon = True
+            giving_up.start()
+
+    def _give_up(self, connected: socket.socket) -> None:
+        with self._lock, contextlib.suppress(OSError):
+            if self._socket is connected:
+                socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
 
 class _Transport:
@@ -674,7 +682,7 @@ _LONGEST_LINE = 4096  # As the server cuts them.
 _LINES_AT_ONCE = 1 << 20  # Bytes of them in one request; the server takes 8 MiB.
 _BETWEEN_BEATS = 0.2  # A handler may say more: of its progress the last counts, and lines go together.
 _ENDS_SOON = 1.0
-_RELEASE_FOR = 5.0
+_ENDS_WITHIN = 5.0
 _LEAVE_FOR = 1.0
 
 
@@ -988,11 +996,14 @@ class _Run:
         self._result: Any = None
         self._error: Optional[BaseException] = None
         self._asked_at = float("inf")  # When it was asked to stop.
-        self._is_hurried = False  # The worker ends.
+        self._is_hurried = False  # The worker ends,
+        self._drains_until = float("inf")  # and waits no longer for lines to get through.
 
     def ask_to_stop(self, why: Exception) -> None:
         with self._bell:
-            self._is_hurried = self._is_hurried or isinstance(why, StoppingError)
+            if isinstance(why, StoppingError):
+                self._is_hurried = True
+                self._drains_until = time.monotonic() + _ENDS_WITHIN
             if self.attempt.why is None:  # The first reason counts.
                 self.attempt.why = why
                 self._asked_at = time.monotonic()
@@ -1049,7 +1060,7 @@ class _Run:
 
     def _spare(self) -> float:
         """How long there is for lines: the last third of the lease is for what became of the task."""
-        return self._until - self._worker._lease_for / 3 - time.monotonic()
+        return min(self._until - self._worker._lease_for / 3, self._drains_until) - time.monotonic()
 
     def _beat_at(self) -> float:
         if self._is_lost:
@@ -1063,7 +1074,7 @@ class _Run:
         with self._bell:
             self.attempt._is_over = True
         while self.attempt._lines and not self._is_lost and self._spare() > 0:
-            self._beat(max(0.001, self._spare()))
+            self._beat(max(0.001, min(self._spare(), self._patience())))
             if self._failures > 0:
                 time.sleep(max(0, min(self._next_beat - time.monotonic(), self._spare())))
         given_up = self._refused_lines + len(self.attempt._lines)
@@ -1195,7 +1206,7 @@ class _Run:
         now = time.monotonic()
         soon = now + self._handoff.retry_for
         try:
-            self._post(verb, body, min(soon, now + _RELEASE_FOR) if verb == "release" else max(self._until, soon), losses.append)
+            self._post(verb, body, min(soon, now + _ENDS_WITHIN) if verb == "release" else max(self._until, soon), losses.append)
         except (HandoffError, TypeError, ValueError) as error:
             if isinstance(error, CancelledError):
                 return self._worker._count("cancelled")

@@ -96,3 +96,24 @@ test("a server that hangs is a cut connection, on every page, until it answers a
   await seeGone(banner);
   await see(page.locator(".dot.open"));
 });
+
+// A browser has six connections for a server: with a stream for each tab, hidden or not, the seventh would wait for ever.
+test("a tab that nobody looks at takes up no connection, and shows what is true once somebody does", async () => {
+  const server = await startServer();
+  const { id } = await server.enqueue({ queue: "email", kind: "welcome" });
+  const page = await openPage(server, `#/tasks/${id}`);
+  await see(page.locator(".dot.open"));
+  const look = (hidden) =>
+    page.evaluate((is) => {
+      Object.defineProperty(document, "hidden", { configurable: true, get: () => is });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, hidden);
+  const ended = page.waitForEvent("requestfailed", (request) => request.url().includes("/v1/events"));
+  await look(true);
+  await ended;
+  const [task] = await server.claim("email");
+  await task.done("while nobody looked");
+  await look(false);
+  await see(page.locator(".state-line").getByText("done", { exact: true }));
+  await see(page.locator(".dot.open"));
+});

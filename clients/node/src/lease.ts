@@ -9,7 +9,7 @@ import type { Claimed, Progress } from "./model.js";
 const mostLines = 1000; // The server keeps as many.
 const mostBytes = 1 << 20; // Of lines in one request; the server takes 8 MiB.
 const longestLine = 4096; // As the server cuts them.
-const releaseForMs = 5000;
+const endsWithinMs = 5000; // Of a worker that ends, what is not the end of a task: lines, and giving back.
 const betweenBeatsMs = 200; // A handler may say more: of its progress the last counts, and lines go together.
 
 export class Lease {
@@ -20,6 +20,7 @@ export class Lease {
   // open: the handler works. draining: it has ended, and its last lines are told. closed: nothing is told any more, or the lease is lost.
   #state: "open" | "draining" | "closed" = "open";
   #until: number;
+  #drainsUntil = Infinity;
   #lastBeat = -Infinity;
   #failures = 0;
   #progress: Progress | undefined;
@@ -51,13 +52,18 @@ export class Lease {
     this.#beatSoon();
   }
 
+  // The worker ends, and waits no longer for lines to get through.
+  hurry(): void {
+    this.#drainsUntil = monotonicNow() + endsWithinMs;
+  }
+
   // The handler says nothing more. What it has logged is still told, and the lease is kept meanwhile; but lines are given up before the lease is in danger. How many were.
   async close(): Promise<number> {
     if (this.#state === "open") this.#state = "draining";
     clearTimeout(this.#timer);
     if (this.#sending.length + this.#lines.length > 0) await this.#endOfBeat();
     while (this.#state === "draining" && this.#lines.length > 0 && this.#spareMs() > 0) {
-      const next = await this.#beat(this.#spareMs());
+      const next = await this.#beat(Math.max(1, Math.min(this.#spareMs(), this.#patienceMs())));
       if (this.#failures > 0) await pause(Math.min(next, Math.max(0, this.#spareMs())));
     }
     const isLost = this.#state === "closed"; // Who has lost the task has no say.
@@ -68,7 +74,7 @@ export class Lease {
   // What became of the task: said again until it is answered, or the lease has ended. Who gives it back is about to end, and cannot wait for long.
   async tell(verb: "done" | "fail" | "defer" | "release", body: Record<string, unknown> = {}): Promise<void> {
     const soon = monotonicNow() + this.#handoff.retryForMs;
-    const ends = verb === "release" ? Math.min(soon, monotonicNow() + releaseForMs) : Math.max(this.#until, soon);
+    const ends = verb === "release" ? Math.min(soon, monotonicNow() + endsWithinMs) : Math.max(this.#until, soon);
     let losses = 0;
     try {
       await this.#post(verb, body, this.#patienceMs(), () => ends, () => ++losses);
@@ -91,7 +97,7 @@ export class Lease {
 
   // How long there is for lines: the last third of the lease is for what became of the task.
   #spareMs(): number {
-    return this.#until - this.#forMs / 3 - monotonicNow();
+    return Math.min(this.#until - this.#forMs / 3, this.#drainsUntil) - monotonicNow();
   }
 
   #beatSoon(): void {

@@ -239,7 +239,10 @@ export class Worker {
     const aborter = new AbortController();
     const lease = new Lease(this.#handoff, claimed, this.#leaseForMs, (why) => aborter.abort(why));
     const hurrying = this.#hurrying.signal;
-    const hurry = (): void => aborter.abort(hurrying.reason);
+    const hurry = (): void => {
+      lease.hurry();
+      aborter.abort(hurrying.reason);
+    };
     hurrying.addEventListener("abort", hurry);
     const timeoutMs = claimed.timeout === undefined ? undefined : toMillis(claimed.timeout);
     const timer = timeoutMs === undefined ? undefined : setTimer(timeoutMs, () => aborter.abort(new TimedOutError(`it took longer than ${claimed.timeout}`)));

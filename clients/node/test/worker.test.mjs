@@ -45,7 +45,7 @@ test("no more handlers run at a time than allowed, and that many do", async (t) 
 });
 
 test("a lease is kept for as long as the handler works", async (t) => {
-  const { handoff, worker } = await setUp(t, { leaseFor: "2s" });
+  const { handoff, worker } = await setUp(t, { leaseFor: "6s" });
   const began = deferred();
   const go = deferred();
   worker.handle("welcome", async () => {
@@ -57,7 +57,7 @@ test("a lease is kept for as long as the handler works", async (t) => {
   const { id } = await handoff.enqueue(email);
   await began.promise;
   // Another one waits for it for two leases, and gets nothing.
-  const others = await handoff.call("POST", "/v1/claim", { body: { queues: ["email"], wait: "4s" }, timeoutMs: 60_000 });
+  const others = await handoff.call("POST", "/v1/claim", { body: { queues: ["email"], wait: "12s" }, timeoutMs: 60_000 });
   assert.equal(others, undefined);
   go.resolve();
   assert.equal(await handoff.result(id), "kept");
@@ -88,7 +88,7 @@ test("progress and lines are seen while the handler works", async (t) => {
 });
 
 test("a thousand lines over a slow connection do not cost the lease, and all are kept", async (t) => {
-  const { proxy, handoff, worker, lines } = await setUp(t, { leaseFor: "3s" });
+  const { proxy, handoff, worker, lines } = await setUp(t, { leaseFor: "15s" });
   proxy.delayMs = 40; // One line at a time would take 40 s.
   worker.handle("welcome", (_, task) => {
     for (let i = 0; i < 1000; ++i) task.log(`line ${i} ${"x".repeat(3000)}`);
@@ -117,6 +117,23 @@ test("lines that do not get through are given up rather than the lease", async (
   assert.equal(await handoff.result(id, { timeout: "60s" }), 1);
   worker.stop();
   assert.equal((await run).done, 1);
+  assert.deepEqual(lines, [`task ${id}: 1 of its lines could not be kept`]);
+});
+
+test("a worker that ends does not wait for its lease with lines that do not get through", { timeout: 60_000 }, async (t) => {
+  const { proxy, handoff, worker, lines } = await setUp(t, { leaseFor: "10m", grace: 0 });
+  proxy.loses = (line) => line.includes("/outcomes ");
+  const began = deferred();
+  worker.handle("welcome", (_, task) => {
+    task.log("a line");
+    began.resolve();
+    return new Promise(() => {});
+  });
+  const run = worker.run();
+  const { id } = await handoff.enqueue(email);
+  await began.promise;
+  worker.stop();
+  assert.equal((await run).givenBack, 1);
   assert.deepEqual(lines, [`task ${id}: 1 of its lines could not be kept`]);
 });
 
@@ -220,7 +237,7 @@ test("an outcome whose answer is lost is said again, and recorded once", async (
 });
 
 test("what a claim has got whose answer is lost is done all the same, and at no cost if the server knows claims by their ids", async (t) => {
-  const { proxy, handoff, worker } = await setUp(t, { leaseFor: "1s" });
+  const { proxy, handoff, worker } = await setUp(t, { leaseFor: "30s" });
   const knowsIds = "/v1/claim/release" in (await handoff.call("GET", "/openapi.json")).paths;
   await handoff.setQueue("email", { backoff: { kind: "fixed", delay: "1ms" } });
   const { id } = await handoff.enqueue(email);
@@ -371,7 +388,7 @@ test("a server that is killed again and again loses no task that it has accepted
   const server = await Server.start(t);
   const handoff = new Handoff({ url: server.url, retryFor: "60s" });
   const lines = [];
-  const worker = new Worker(handoff, { queues: ["email"], concurrency: 5, leaseFor: "1s", log: (line) => lines.push(line) });
+  const worker = new Worker(handoff, { queues: ["email"], concurrency: 5, leaseFor: "5s", log: (line) => lines.push(line) });
   const ran = new Map();
   worker.handle("welcome", async (number, task) => {
     ran.set(task.id, (ran.get(task.id) ?? 0) + 1);

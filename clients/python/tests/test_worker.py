@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import pathlib
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -59,7 +60,7 @@ class Working(ServerTest):
         self.assertEqual(ran.stop().done, 30)
 
     def test_a_lease_is_kept_for_as_long_as_the_handler_works(self) -> None:
-        worker = self.worker(lease_for=2)
+        worker = self.worker(lease_for=6)
         began, go = threading.Event(), threading.Event()
 
         @worker.handler("welcome")
@@ -72,7 +73,7 @@ class Working(ServerTest):
             mail = self.handoff.enqueue("email", "welcome")
             self.assertTrue(began.wait(60))
             # Another one waits for it for two leases, and gets nothing.
-            self.assertIsNone(self.handoff.call("POST", "/v1/claim", {"queues": ["email"], "wait": "4s"}, timeout=60))
+            self.assertIsNone(self.handoff.call("POST", "/v1/claim", {"queues": ["email"], "wait": "12s"}, timeout=60))
             go.set()
             self.assertEqual(self.handoff.result(mail.id), "kept")
             self.assertEqual(self.handoff.get(mail.id).attempt, 1)
@@ -101,7 +102,7 @@ class Working(ServerTest):
 
     def test_a_thousand_lines_over_a_slow_connection_do_not_cost_the_lease_and_all_are_kept(self) -> None:
         self.proxied.delay = 0.04  # One line at a time would take 40 s.
-        worker = self.worker(lease_for=3)
+        worker = self.worker(lease_for=15)
 
         @worker.handler("welcome")
         def welcome(payload: Any, task: Attempt) -> int:
@@ -149,6 +150,34 @@ class Working(ServerTest):
             self.assertEqual(self.handoff.result(mail.id, timeout=60), 1)
             self.assertEqual(running.stop(), WorkerReport(done=1))
         self.assertEqual([each.getMessage() for each in logged.records], [f"task {mail.id}: 1 of its lines could not be kept"])
+
+    def test_a_worker_that_ends_does_not_wait_for_its_lease_with_lines_that_do_not_get_through(self) -> None:
+        self.proxied.loses = lambda line: "/outcomes " in line
+        worker = self.worker(lease_for=600, grace=0)
+        began, over = threading.Event(), threading.Event()
+        self.addCleanup(over.set)
+
+        @worker.handler("welcome")
+        def welcome(payload: Any, task: Attempt) -> None:
+            task.log("a line")
+            began.set()
+            over.wait(60)
+
+        with self.assertLogs("handoff", logging.WARNING) as logged:
+            running = Running(worker)
+            mail = self.handoff.enqueue("email", "welcome")
+            self.assertTrue(began.wait(60))
+            self.assertEqual(running.stop().given_back, 1)
+        self.assertEqual([each.getMessage() for each in logged.records], [f"task {mail.id}: 1 of its lines could not be kept"])
+
+    def test_a_worker_ends_soon_though_the_server_says_nothing(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            silent.settimeout(60)
+            running = Running(Worker(self.client(f"http://127.0.0.1:{silent.getsockname()[1]}", retry_for=1), ["email"], wait="5m"))
+            claim, _ = silent.accept()
+            with claim:
+                self.assertTrue(claim.recv(1))
+                self.assertEqual(running.stop(), WorkerReport())
 
     def test_progress_that_the_server_does_not_take_costs_neither_lines_nor_the_lease(self) -> None:
         worker = self.worker()
@@ -276,7 +305,7 @@ class Working(ServerTest):
             return "/v1/claim " in line and sum("/v1/claim " in each for each in self.proxied.requests) == (1 if knows_ids else 2)
 
         self.proxied.loses = loses
-        worker = self.worker(lease_for=1)
+        worker = self.worker(lease_for=30)
         worker.handle("welcome", lambda payload, task: task.attempt)
         running = Running(worker)
         self.handoff.result(mail.id, timeout=60)
@@ -446,7 +475,7 @@ sys.exit(17 if report.given_back == 1 else 1)"""
 
     def test_a_server_that_is_killed_again_and_again_loses_no_task_that_it_has_accepted(self) -> None:
         handoff = self.client(self.server.url, retry_for=60)
-        worker = Worker(handoff, ["email"], concurrency=5, lease_for=1)
+        worker = Worker(handoff, ["email"], concurrency=5, lease_for=5)
         lock = threading.Lock()
         ran: Dict[str, int] = {}
         accepted: Dict[str, int] = {}

@@ -37,6 +37,12 @@ it("a server that is away is an error that says so", async () => {
   await expect(failed).rejects.toMatchObject({ status: 0, code: "unreachable" });
 });
 
+it("an answer that is cut is none", async () => {
+  const cut = () => new ReadableStream({ start: (writer) => writer.error(new TypeError("network error")) });
+  vi.stubGlobal("fetch", () => Promise.resolve(new Response(cut(), { status: 200 })));
+  await expect(new Client(() => "", () => undefined).call("/v1/server")).rejects.toMatchObject({ status: 0, code: "unreachable" });
+});
+
 it("an answer without a body is nothing", async () => {
   vi.stubGlobal("fetch", () => Promise.resolve(new Response(null, { status: 204 })));
   expect(await new Client(() => "", () => undefined).call("/v1/schedules/x", { method: "DELETE" })).toBe(null);

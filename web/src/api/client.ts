@@ -62,7 +62,10 @@ export class Client {
       body: body === undefined ? null : toJson(body),
       signal: signal ?? null,
     });
-    const text = await answer.text().catch(() => "");
+    const text = await answer.text().catch((error: unknown) => {
+      if (signal?.aborted) throw error;
+      throw new ApiError(0, "unreachable", "the connection was cut within the answer");
+    });
     const read = this.parsed(text);
     if (!answer.ok) throw errorOf(answer.status, read);
     return read as T;

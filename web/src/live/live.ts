@@ -1,4 +1,4 @@
-// What the pages hear: one stream a tab, about what the page that is open shows.
+// What the pages hear: one stream for each tab that is looked at, about what its page shows.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { client } from "../api/session";
 import { target } from "../api/client";
@@ -81,7 +81,13 @@ export function follow(filter: Filter): void {
       tell({ type: "open", again });
     },
   });
-  stream.start();
+  document.addEventListener("visibilitychange", onLook); // Once, however often it is said.
+  onLook();
+}
+
+function onLook(): void {
+  if (document.hidden) stream?.rest();
+  else stream?.start();
 }
 
 export function unfollow(): void {

@@ -92,6 +92,36 @@ describe("EventStream", () => {
     expect(wire.states.at(-1)).toBe("open");
     wire.stream.stop();
   });
+  it("is more patient each time with one that answers and then says nothing of use", async () => {
+    const wire = new Wire();
+    wire.stream.start();
+    await settle();
+    wire.say("retry: 1000\n\n");
+    await vi.advanceTimersByTimeAsync(6_500);
+    expect(wire.states).toEqual(["connecting", "open", "cut", "connecting", "open"]);
+    wire.say("retry: 1000\n\n");
+    await vi.advanceTimersByTimeAsync(8_000);
+    expect(wire.states.at(-1)).toBe("open");
+    await vi.advanceTimersByTimeAsync(2_500);
+    expect(wire.states.filter((is) => is === "cut").length).toBe(2);
+    wire.stream.stop();
+  });
+  it("rests without a connection, and goes on where it was", async () => {
+    const wire = new Wire();
+    wire.stream.start();
+    await settle();
+    wire.say("id: log-7\ndata: one\n\n");
+    await settle();
+    wire.stream.rest();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(wire.states).toEqual(["connecting", "open"]);
+    expect(wire.asked.length).toBe(1);
+    wire.stream.start();
+    await settle();
+    expect(wire.asked).toEqual([undefined, "log-7"]);
+    expect(wire.states).toEqual(["connecting", "open", "connecting", "open"]);
+    wire.stream.stop();
+  });
   it("asks nobody again once a token is needed", async () => {
     const wire = new Wire();
     wire.status = 401;

@@ -34,25 +34,32 @@ export class EventStream {
     void this.run();
   }
 
-  stop(): void {
-    this.isStopped = true;
+  // Gives its connection back until start(): a browser has six for a server, and all tabs share them.
+  rest(): void {
     clearTimeout(this.timer);
     this.attempt?.abort();
+    this.attempt = undefined;
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    this.rest();
   }
 
   private async run(): Promise<void> {
     const attempt = new AbortController();
     this.attempt = attempt;
     const { silence = 5 } = this.parts;
-    const watchdog = new Watchdog(silence * Math.min(this.tries + 1, 4), () => attempt.abort()); // Who is far away gets more time.
+    const patience = () => silence * Math.min(this.tries + 1, 4); // Who is far away, or has much to do, gets more time.
+    const watchdog = new Watchdog(patience(), () => attempt.abort());
     try {
       const answer = await this.parts.connect(this.lastId, attempt.signal);
       if (attempt.signal.aborted) throw new Error("too late");
       if (answer.status === 401) return this.stop(); // Whoever asks for a token starts a new one.
       if (!answer.ok || !answer.body) throw new Error(`status ${answer.status}`);
-      watchdog.heard(silence);
+      watchdog.heard(patience());
       this.parts.onState({ is: "open" });
-      await this.read(answer.body, attempt.signal, () => watchdog.heard(silence));
+      await this.read(answer.body, attempt.signal, () => watchdog.heard(patience()));
     } catch {
       // A stream that ends and one that never began are the same to the reader.
     } finally {
@@ -63,6 +70,7 @@ export class EventStream {
 
   private async read(body: ReadableStream<Uint8Array>, signal: AbortSignal, heard: () => void): Promise<void> {
     const parser = new EventParser((event) => {
+      this.tries = 0;
       if (event.id !== undefined) this.lastId = event.id;
       this.parts.onEvent(event);
     });
@@ -71,9 +79,8 @@ export class EventStream {
     for (;;) {
       const { done, value } = await reader.read();
       if (done || signal.aborted) return;
-      this.tries = 0;
-      heard();
       parser.feed(decoder.decode(value, { stream: true }));
+      heard();
     }
   }
 
