@@ -11,11 +11,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "handoff/detail/core/atomic.hpp"
@@ -32,9 +32,12 @@ struct Adoption {
 // Made once, and never destroyed: threads may run programs until the very end.
 constinit atomic<const Adoption*> adoption{nullptr};
 
+// As much of it as there is: a process may end between the opening of its file and the reading, and what then fails is thrown by an istreambuf_iterator.
 std::string content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  return std::move(bytes).str();
 }
 
 // The fields of /proc/<process>/stat behind the name, which may hold anything.

@@ -350,6 +350,19 @@ TEST_F(Working, WhoKillsTheWorkerByItsNameLeavesThoseWhoCleanUp) {
   }
 }
 
+// They are looked for among all processes, which come and go meanwhile.
+TEST_F(Working, WhatSupervisorsLeaveIsGoneWhoeverEndsAtThatTime) {
+  constexpr int tasks = 150;
+  const NewTask once{.kind = "k", .max_attempts = 1};
+  ASSERT_TRUE(open().enqueue(std::vector(tasks, once)));
+  const Ended ended =
+      work("for i in 1 2 3 4 5; do true & sh -c : & done; kill -9 $PPID; sleep 1000", {"-c", "8"});
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  const auto dead = open().list({.state = TaskState::dead, .limit = 1000}).value().tasks;
+  EXPECT_EQ(dead.size(), tasks);
+  for (const Task& each : dead) EXPECT_THAT(each.reason, HasSubstr("signal 9"));
+}
+
 TEST_F(Working, WhatAProgramHasStartedIsGoneBeforeItsTaskFailsAlsoIfTheSupervisorIsKilled) {
   const std::string id = enqueue("k");
   Background worker = start_family();
