@@ -241,6 +241,9 @@ Configured set_from_file(Config& config, const std::string& path) {
   if (!std::filesystem::exists(path)) {
     return std::unexpected(fmt::format("{}: there is no such file", path));
   }
+  if (std::filesystem::is_directory(path)) {  // It would be read as an empty file.
+    return std::unexpected(fmt::format("{}: is a folder, and no file", path));
+  }
   const toml::parse_result parsed = [&] {
     try {
       return toml::parse_file(path);

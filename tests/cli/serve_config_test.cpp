@@ -69,6 +69,13 @@ TEST_F(ServeConfig, AVariableForTheFileThatIsSetToNothingIsNotSet) {
   EXPECT_THAT(check({}, {"HANDOFF_CONFIG="}).out, HasSubstr("127.0.0.1:4711"));
 }
 
+TEST_F(ServeConfig, AFileThatIsNoneIsRefused) {
+  EXPECT_THAT(check({"--config", path("none.toml")}).err, HasSubstr("there is no such file"));
+  const Ended of_folder = check({"--config", folder.string()});
+  EXPECT_EQ(of_folder.code, 2);
+  EXPECT_THAT(of_folder.err, HasSubstr("is a folder, and no file"));
+}
+
 TEST_F(ServeConfig, ATableIsUnknownAsAKeyIs) {
   const auto error = [&](const std::string& text) {
     write("c.toml", text);
