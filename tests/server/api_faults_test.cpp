@@ -98,6 +98,27 @@ TEST_F(ApiFaults, OnePermitOfARateDoesNotWakeAllWhoWait) {
   EXPECT_LE(calls() - began, 1 + 6 * waiting);
 }
 
+// Permits come so fast that who is rung to watch often gets one instead.
+TEST_F(ApiFaults, WhoIsRungToWatchAndGetsAPermitRingsTheNext) {
+  ASSERT_EQ(put("/v1/queues/q", R"({"rate":"1000/s","burst":1})").status, 200);
+  for (int round = 0; round < 5; ++round) {
+    constexpr int waiting = 40;
+    const auto before = calls();
+    std::vector<std::unique_ptr<raw::Client>> all;
+    for (int i = 0; i < waiting; ++i) {
+      all.push_back(std::make_unique<raw::Client>(port()));
+      all.back()->send(
+          raw::request("POST", "/v1/claim", R"({"queues":["q"],"wait":"60s","worker":"w"})"));
+    }
+    eventually([&] { return calls() >= before + 2 * waiting; });
+    ASSERT_TRUE(tasks.enqueue(
+        std::vector<tasks::NewTask>(waiting, tasks::NewTask{.queue = "q", .kind = "k"})));
+    eventually([&] {
+      return std::ranges::all_of(all, [](const auto& each) { return each->has_input(); });
+    });
+  }
+}
+
 // Who watches may go; then somebody else has to.
 TEST_F(ApiFaults, APermitIsSeenAlsoIfWhoeverWatchedIsGone) {
   ASSERT_EQ(put("/v1/queues/q", R"({"rate":"2/s","burst":1})").status, 200);

@@ -277,7 +277,7 @@ class WaitingClaim final : public tasks::HungryOne {
   WaitingClaim& operator=(const WaitingClaim&) = delete;
   ~WaitingClaim() {
     listeners_.remove(*this);
-    std::set<std::string> others = turns_.leave(this);  // Somebody else has to watch.
+    std::set<std::string> others = turns_.leave(queues_, this);  // Somebody else has to watch.
     // For something it has not looked at.
     if (was_rung() || !has_looked_) {
       others.insert(queues_.begin(), queues_.end());
@@ -318,8 +318,11 @@ class WaitingClaim final : public tasks::HungryOne {
   void watch(const std::string& queue, const Round& round) {
     const auto found = round.again_in.find(queue);
     if (found == round.again_in.end()) {
-      // Nothing is left there, and who comes next is rung. But who has taken something goes, and then somebody else watches.
-      if (round.taken.empty()) turns_.give_up(queue, this);
+      // Who has taken something goes, and then somebody else watches.
+      if (!round.taken.empty())
+        turns_.take_over(queue, this);
+      else if (turns_.give_up(queue, this))
+        listeners_.ring({queue});
       return;
     }
     if (!turns_.take(queue, this)) return;

@@ -3,12 +3,18 @@
 // Of many claims that wait for such a queue one wakes when its next permit comes. Who has got it goes, and rings another, which watches from then on: so a permit
 // wakes two at most, however many wait.
 //
+//   never watched -> watched by one -> by nobody, and somebody is rung -> watched by one ...
+//
+// Who is rung may get a permit at once, instead of watching: then that, too, is for it to pass on. So whoever looks at a queue that nobody watches any more takes that
+// over, and nobody forgets that the queue has a rate: there are as many of them as queues at most.
+//
 // Thread safety: any member, any thread.
 #pragma once
 
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "handoff/mutex.hpp"
 
@@ -19,28 +25,36 @@ class RateTurns {
   // Whether it is `who` that watches this queue: nobody did, or it does already.
   bool take(const std::string& queue, const void* who) {
     const auto turn = lock_.hold();
-    return watching_.try_emplace(queue, who).first->second == who;
+    const void*& watcher = watching_.try_emplace(queue, nullptr).first->second;
+    if (watcher == nullptr) watcher = who;
+    return watcher == who;
   }
-  // Its rate lets more through, or nothing is left to be let through.
-  void give_up(const std::string& queue, const void* who) {
+  // If it was watched, and is not any more: `who` has got something there, and leaves soon.
+  void take_over(const std::string& queue, const void* who) {
     const auto turn = lock_.hold();
     const auto found = watching_.find(queue);
-    if (found != watching_.end() && found->second == who) watching_.erase(found);
+    if (found != watching_.end() && found->second == nullptr) found->second = who;
   }
-  // All that it watched. Others who wait for these are to be rung.
-  std::set<std::string> leave(const void* who) {
+  // Nothing is left to be let through, as far as `who` has seen. True: it was the one, and somebody is to be rung, who may have seen more.
+  bool give_up(const std::string& queue, const void* who) {
     const auto turn = lock_.hold();
-    std::set<std::string> queues;
-    std::erase_if(watching_, [&](const auto& entry) {
-      if (entry.second == who) queues.insert(entry.first);
-      return entry.second == who;
-    });
-    return queues;
+    const auto found = watching_.find(queue);
+    if (found == watching_.end() || found->second != who) return false;
+    found->second = nullptr;
+    return true;
+  }
+  // Those of its queues that it watched. Others who wait for these are to be rung.
+  std::set<std::string> leave(const std::vector<std::string>& queues, const void* who) {
+    std::set<std::string> left;
+    for (const std::string& queue : queues) {
+      if (give_up(queue, who)) left.insert(queue);
+    }
+    return left;
   }
 
  private:
   Mutex lock_{{.name = "turns at a rate"}};
-  std::map<std::string, const void*> watching_;
+  std::map<std::string, const void*> watching_;  // Null: nobody, for now.
 };
 
 }  // namespace handoff::server
