@@ -319,10 +319,8 @@ class WaitingClaim final : public tasks::HungryOne {
     const auto found = round.again_in.find(queue);
     if (found == round.again_in.end()) {
       // Who has taken something goes, and then somebody else watches.
-      if (!round.taken.empty())
-        turns_.take_over(queue, this);
-      else if (turns_.give_up(queue, this))
-        listeners_.ring({queue});
+      if (!round.taken.empty()) return turns_.take_over(queue, this);
+      if (turns_.give_up(queue, this)) listeners_.ring({queue});
       return;
     }
     if (!turns_.take(queue, this)) return;

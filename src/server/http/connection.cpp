@@ -128,7 +128,7 @@ Await<Response> Connection::answer() {
   try {
     Request request = parser_.take();
     request.peer = peer_;
-    was_asking_ = request.method == Method::get;
+    is_get_ = request.method == Method::get;
     if (shared_.service.may_wait(request)) request.hurry = watch_client();
     auto lazy = shared_.service.answer(std::move(request));
     response = co_await in_asio(std::move(lazy), use_await);
@@ -164,9 +164,7 @@ Response Connection::response_to(const Problem& problem) const {
 }
 
 // Who has changed something and is told to come again later would do it twice.
-bool Connection::may_refuse(const Response& response) const {
-  return was_asking_ || response.on_lost;
-}
+bool Connection::may_refuse(const Response& response) const { return is_get_ || response.on_lost; }
 
 void Connection::lose(const Response& response) {
   if (!response.on_lost) return;

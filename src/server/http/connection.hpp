@@ -116,7 +116,7 @@ class Connection {
   bool was_invited_ = false;  // Was told to go on with its body.
   bool was_asked_ = false;    // The service, for a large body.
   bool is_streaming_ = false;
-  bool was_asking_ = false;  // The request: it has changed nothing.
+  bool is_get_ = false;  // The request, which has changed nothing then.
   const bool is_surplus_;
 };
 
